@@ -1,0 +1,86 @@
+"""NumPy and SciPy APIs that differentiate, compile, vectorize and parallelize.
+
+    import covector
+    import covector.numpy as jnp
+
+    covector.grad(lambda x: jnp.sum(jnp.sin(x)))(jnp.zeros(3))
+
+The names are listed in `_namespace.py` and imported when first used.
+"""
+
+import sys
+
+from covector import _namespace
+
+__path__ = _namespace.extend_path(__path__)
+__version__ = "0.1.0"
+
+if _namespace.MissingPieceFinder not in sys.meta_path:
+    sys.meta_path.append(_namespace.MissingPieceFinder)
+
+# What `__getattr__` does, for editors and type checkers. A test compares it with the table.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import covector.core as core
+    import covector.custom_derivatives as custom_derivatives
+    import covector.dtypes as dtypes
+    import covector.errors as errors
+    import covector.lax as lax
+    import covector.numpy as numpy
+    import covector.parallel as parallel
+    import covector.random as random
+    import covector.scipy as scipy
+    import covector.sharding as sharding
+    import covector.stages as stages
+    import covector.tree as tree
+    import covector.tree_util as tree_util
+    import covector.typing as typing
+    from covector._api.autodiff import grad as grad
+    from covector._api.autodiff import hessian as hessian
+    from covector._api.autodiff import jacfwd as jacfwd
+    from covector._api.autodiff import jacobian as jacobian
+    from covector._api.autodiff import jacrev as jacrev
+    from covector._api.autodiff import jvp as jvp
+    from covector._api.autodiff import linearize as linearize
+    from covector._api.autodiff import value_and_grad as value_and_grad
+    from covector._api.autodiff import vjp as vjp
+    from covector._api.device import block_until_ready as block_until_ready
+    from covector._api.device import device_get as device_get
+    from covector._api.device import device_put as device_put
+    from covector._api.jit import eval_shape as eval_shape
+    from covector._api.jit import jit as jit
+    from covector._api.jit import make_jaxpr as make_jaxpr
+    from covector._api.shape_dtype_struct import ShapeDtypeStruct as ShapeDtypeStruct
+    from covector._api.vmap import vmap as vmap
+    from covector._config import config as config
+    from covector._config import debug_infs as debug_infs
+    from covector._config import debug_nans as debug_nans
+    from covector._config import default_device as default_device
+    from covector._config import default_matmul_precision as default_matmul_precision
+    from covector._config import disable_jit as disable_jit
+    from covector._config import enable_checks as enable_checks
+    from covector._config import enable_x64 as enable_x64
+    from covector._config import numpy_dtype_promotion as numpy_dtype_promotion
+    from covector._config import numpy_rank_promotion as numpy_rank_promotion
+    from covector._config import threefry_partitionable as threefry_partitionable
+    from covector._run.array import Array as Array
+    from covector._run.client import default_backend as default_backend
+    from covector._run.client import device_count as device_count
+    from covector._run.client import devices as devices
+    from covector._run.client import local_device_count as local_device_count
+    from covector._run.client import local_devices as local_devices
+    from covector._run.client import process_count as process_count
+    from covector._run.client import process_index as process_index
+    from covector._trace.caches import clear_caches as clear_caches
+    from covector.custom_derivatives import custom_jvp as custom_jvp
+    from covector.custom_derivatives import custom_vjp as custom_vjp
+    from covector.parallel import pmap as pmap
+
+
+def __getattr__(name: str) -> object:
+    value = globals()[name] = _namespace.resolve(name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_namespace.public_names()})
