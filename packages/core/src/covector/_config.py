@@ -14,7 +14,6 @@ user; a test compares the two.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from covector._flags import (
@@ -33,7 +32,7 @@ from covector._flags import (
     optional,
     trace_context,
 )
-from covector.errors import did_you_mean
+from covector.errors import did_you_mean, warn_user
 
 __all__ = ["Config", "Flag", "KeyedState", "Scope", "config", "trace_context"]
 
@@ -44,6 +43,13 @@ enable_x64 = Flag(
     False,
     BOOLEAN,
     "Allow 64-bit dtypes; when off, they become their 32-bit counterparts.",
+    in_key=True,
+)
+explicit_x64_dtypes = Flag(
+    "explicit_x64_dtypes",
+    "warn",
+    choice("warn", "error", "allow"),
+    "What happens when a 64-bit dtype is asked for by name while x64 is off.",
     in_key=True,
 )
 numpy_dtype_promotion = Flag(
@@ -563,7 +569,7 @@ class Config:
 
     def _update_inert(self, name: str, value: Any) -> None:
         if value != INERT[name]:
-            warnings.warn(f"config.update: {name} has no effect in Covector.", stacklevel=3)
+            warn_user(f"config.update: {name} has no effect in Covector.")
         INERT[name] = value
 
     def read(self, name: str) -> Any:

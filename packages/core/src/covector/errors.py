@@ -354,3 +354,12 @@ def did_you_mean(name: str, known: list[str]) -> str:
 
     matches = difflib.get_close_matches(name, known, n=3)
     return f" Did you mean {' or '.join(matches)}?" if matches else ""
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's program, outside all pieces of the library."""
+    import sys
+    import warnings
+
+    folders = tuple(getattr(sys.modules.get("covector"), "__path__", ()))
+    warnings.warn(message, category, stacklevel=2, skip_file_prefixes=folders)
