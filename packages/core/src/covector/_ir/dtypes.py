@@ -552,7 +552,7 @@ _PARENT_BY_PREFIX = {
 _ML_PARENTS: dict[type, type] = {
     cls: _PARENT_BY_PREFIX[name.split("_")[0].rstrip("0123456789")]
     for name, cls in vars(ml_dtypes).items()
-    if isinstance(cls, type) and issubclass(cls, np.generic)
+    if not name.startswith("_") and isinstance(cls, type) and issubclass(cls, np.generic)
 }
 
 finfo = ml_dtypes.finfo
