@@ -8,9 +8,12 @@
 The names are listed in `_namespace.py` and imported when first used.
 """
 
+import os
 import sys
 
 from covector import _namespace
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # read when jaxlib is loaded
 
 __path__ = _namespace.extend_path(__path__)
 __version__ = "0.1.0"

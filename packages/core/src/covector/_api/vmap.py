@@ -1,0 +1,167 @@
+"""`vmap`: a function of arrays made to work on arrays with one more axis."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from covector._api.tracing import argument_name, axis_env_state, function_name
+from covector._trace.trace import current_trace_state, typeof, use_trace
+from covector._transform.batch import BatchAxis, BatchTrace, BatchTracer, move_batch_axis
+from covector._tree.prefix import flatten_axes
+from covector._tree.registry import dispatch_registry
+
+
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Hashable | None = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Any = None,
+    sum_match: bool = False,
+) -> Callable[..., Any]:
+    """Vectorize ``fun`` over an axis of its arguments.
+
+    Args:
+      in_axes: for each positional argument, the axis to map over, or None to use it whole; an int
+        for all, or a tuple with an entry (int, None or a tree of them) for each argument. Keyword
+        arguments are mapped over axis 0.
+      out_axes: where the mapped axis goes in the outputs (an int, None, or a tree of them).
+      axis_name: a name by which collectives inside (`lax.psum`, ...) refer to the axis.
+      axis_size: the axis's size, needed only if nothing is mapped.
+
+    Raises:
+      ValueError: sizes of mapped axes differ, or an axis is out of range, or ``in_axes`` does not
+        match the arguments' structure.
+      TypeError: ``in_axes`` is of a wrong type.
+
+    >>> import covector, numpy
+    >>> covector.vmap(covector.lax.add)(numpy.arange(3.0), numpy.ones(3)).shape
+    (3,)
+    """
+    if not callable(fun):
+        raise TypeError(f"vmap expects a callable first argument, got {fun!r} of type {type(fun)}")
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, (int, tuple))):
+        raise TypeError(
+            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+            f"positional arguments passed to the function, but got {in_axes!r}."
+        )
+    _check_axes(in_axes, "in_axes")
+    _check_axes(out_axes, "out_axes")
+
+    @functools.wraps(fun)
+    def vectorized(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+                f"positional arguments passed to the function, but got len(in_axes)={len(in_axes)}, "
+                f"len(args)={len(args)}"
+            )
+        leaves, tree = dispatch_registry.flatten((args, kwargs))
+        args_tree = dispatch_registry.flatten(args)[1]
+        dims = flatten_axes("vmap in_axes", args_tree, in_axes)
+        dims += [0] * (len(leaves) - len(dims))  # keyword arguments
+        dims, size = _mapped_size(fun, leaves, dims, args, kwargs, axis_size)
+        axis = BatchAxis(size, axis_name)
+        trace = BatchTrace(current_trace_state.value, axis)
+        tracers = [
+            x if d is None else BatchTracer(trace, x, d) for x, d in zip(leaves, dims, strict=True)
+        ]
+        args, kwargs = tree.unflatten(tracers)
+        out = _run_under(trace, axis, fun, args, kwargs)
+        trace.alive = False
+        outs, out_tree = dispatch_registry.flatten(out)
+        wanted = flatten_axes("vmap out_axes", out_tree, out_axes)
+        return out_tree.unflatten(
+            [_finish(trace, x, w, size, fun) for x, w in zip(outs, wanted, strict=True)]
+        )
+
+    return vectorized
+
+
+def _check_axes(axes: Any, name: str) -> None:
+    for leaf in dispatch_registry.flatten(axes)[0]:
+        if not isinstance(leaf, int) or isinstance(leaf, bool):
+            raise TypeError(
+                f"vmap {name} must be an int, None, or (nested) container with those types as "
+                f"leaves, but got {axes!r}."
+            )
+
+
+def _mapped_size(
+    fun: Any, leaves: list, dims: list, args: tuple, kwargs: dict, axis_size: int | None
+) -> tuple[list[int | None], int]:
+    """Non-negative axes, and their common size."""
+    sizes = {} if axis_size is None else {axis_size: "axis_size"}
+    result: list[int | None] = []
+    for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
+        if d is None:
+            result.append(None)
+            continue
+        shape = typeof(x).shape
+        if not -len(shape) <= d < len(shape):
+            raise ValueError(
+                f"vmap was requested to map its argument along axis {d}, which implies that its "
+                f"rank should be at least {d + 1 if d >= 0 else -d}, but is only {len(shape)} (its "
+                f"shape is {shape}): argument {_argument(args, kwargs, i)} of {function_name(fun)}."
+            )
+        d %= len(shape)
+        result.append(d)
+        sizes.setdefault(shape[d], f"{_argument(args, kwargs, i)} of shape {shape}, axis {d}")
+    if not sizes:
+        raise ValueError(
+            "vmap must have at least one non-None value in in_axes, or axis_size must be given."
+        )
+    if len(sizes) > 1:
+        found = "; ".join(f"size {n}: {where}" for n, where in sizes.items())
+        raise ValueError(
+            f"vmap got inconsistent sizes for array axes to be mapped in {function_name(fun)}: "
+            f"{found}."
+        )
+    return result, next(iter(sizes))
+
+
+def _argument(args: tuple, kwargs: dict, position: int) -> str:
+    path = dispatch_registry.flatten_with_path((args, kwargs))[0][position][0]
+    return argument_name(path)
+
+
+def _run_under(trace: BatchTrace, axis: BatchAxis, fun: Any, args: Any, kwargs: Any) -> Any:
+    if axis.name is None:
+        with use_trace(trace):
+            return fun(*args, **kwargs)
+    old = axis_env_state.swap_local((*axis_env_state.value, (axis.name, axis.size)))
+    try:
+        with use_trace(trace):
+            return fun(*args, **kwargs)
+    finally:
+        axis_env_state.set_local(old)
+
+
+def _finish(trace: BatchTrace, x: Any, wanted: int | None, size: int, fun: Any) -> Any:
+    """The output's underlying value with its batch axis where it is wanted."""
+    from covector._api.autodiff import as_array
+
+    batched = type(x) is BatchTracer and x.trace is trace
+    if wanted is None:
+        if batched:
+            raise ValueError(
+                "vmap has mapped output but out_axes is None: an output of "
+                f"{function_name(fun)} of type {x.aval.str_short()} depends on the mapped axis. "
+                "Give it an axis in out_axes."
+            )
+        return as_array(x)
+    ndim = typeof(x).ndim
+    if not -ndim - 1 <= wanted <= ndim:
+        raise ValueError(
+            f"vmap out_axes has an axis {wanted} out of range for an output of "
+            f"{function_name(fun)} of type {typeof(x).str_short()}."
+        )
+    wanted %= ndim + 1
+    if batched:
+        return move_batch_axis(x.value, size, x.dim, wanted)
+    return move_batch_axis(as_array(x), size, None, wanted)

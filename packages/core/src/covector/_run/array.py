@@ -1,0 +1,296 @@
+"""The array object: attributes and protocols of jaxlib's `ArrayImpl`, attached at import.
+
+Operators and most methods come from `covector.numpy`, if it is installed; without it, using one
+says what to install.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jaxlib._jax as _jaxlib
+import numpy as np
+
+from covector._run.client import device_list
+from covector._run.runtime import shards
+from covector._run.transfer import shard_indices
+from covector._trace.trace import Tracer
+
+Array = _jaxlib.Array
+ArrayImpl = _jaxlib.ArrayImpl
+
+# Extension point: the module that attaches operators and methods to arrays and tracers.
+MEMBERS_MODULE = "covector.numpy._array_members"
+
+SingleDeviceSharding = _jaxlib.SingleDeviceSharding
+
+
+def value_of(x: Any) -> np.ndarray:
+    """The array's elements as a read-only NumPy array (no copy for one CPU device)."""
+    return x._to_np_array_did_copy()[0]
+
+
+def _array(x: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    value = value_of(x)
+    if dtype is not None and dtype != value.dtype:
+        if copy is False:
+            raise ValueError(
+                f"Array of dtype {value.dtype} cannot be given as {np.dtype(dtype)} without a copy."
+            )
+        return value.astype(dtype)
+    return value.copy() if copy else value
+
+
+def _dlpack(
+    x: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+) -> Any:
+    if copy:
+        x = rebuild(value_of(x), x.aval.weak_type)
+    if max_version is not None and max_version >= (1, 0) and hasattr(_jaxlib, "dlpack_version"):
+        return _jaxlib.buffer_to_dlpack_managed_tensor(x, stream=stream, max_version=max_version)
+    return _jaxlib.buffer_to_dlpack_managed_tensor(x, stream=stream)
+
+
+def _dlpack_device(x: Any) -> tuple[int, int]:
+    device = _single_device(x)
+    kinds = {"cpu": 1, "gpu": 2, "cuda": 2}
+    if device.platform not in kinds:
+        raise BufferError(f"DLPack is not offered for arrays on platform {device.platform}.")
+    return kinds[device.platform], max(device.local_hardware_id or 0, 0)
+
+
+def _single_device(x: Any) -> Any:
+    sharding = x._sharding
+    if isinstance(sharding, SingleDeviceSharding):
+        return sharding._device
+    raise BufferError("DLPack needs an array on one device; this one is sharded.")
+
+
+def rebuild(value: np.ndarray, weak_type: bool) -> Any:
+    """An array from a NumPy array of exactly its dtype (used by pickle and copy)."""
+    from covector._ir.avals import ShapedArray
+    from covector._run.client import default_device
+    from covector._run.transfer import put_on_device
+
+    aval = ShapedArray(value.shape, value.dtype, weak_type)
+    return put_on_device(value, default_device(), False, aval)
+
+
+def _scalar(kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def convert(x: Any) -> Any:
+        if x.aval.size != 1:
+            raise TypeError(
+                f"Only scalar arrays can be converted to Python scalars; got shape {x.aval.shape}."
+            )
+        return kind(value_of(x).reshape(())[()])
+
+    return convert
+
+
+def _bool(x: Any) -> bool:
+    if x.aval.size != 1:
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or "
+            "a.all()"
+            if x.aval.size
+            else "The truth value of an empty array is ambiguous. Use `array.size > 0` to check "
+            "that an array is not empty."
+        )
+    return bool(value_of(x).reshape(())[()])
+
+
+def _index(x: Any) -> int:
+    if x.aval.shape != () or x.aval.dtype.kind not in "iub" or x.aval.dtype.kind == "b":
+        raise TypeError(
+            f"Only integer scalar arrays can be converted to a scalar index; got "
+            f"{x.aval.str_short()}."
+        )
+    return int(value_of(x))
+
+
+def _format(x: Any, spec: str) -> str:
+    if x.aval.shape == () and spec:
+        return format(value_of(x)[()], spec)
+    return format(str(x), spec)
+
+
+def _repr(x: Any) -> str:
+    if x.is_deleted():
+        return f"Array(shape={x.aval.shape}, dtype={x.aval.dtype.name}) (deleted)"
+    dtype = f"dtype={x.aval.dtype.name}" + (", weak_type=True" if x.aval.weak_type else "")
+    if not x.is_fully_addressable:
+        return f"Array(shape={x.aval.shape}, {dtype})"
+    if x.aval.size == 0:
+        return f"Array([], shape={x.aval.shape}, {dtype})"
+    body = np.array2string(value_of(x), separator=", ", prefix="Array(")
+    tail = body[body.rfind("\n") + 1 :] if "\n" in body else "Array(" + body
+    width = np.get_printoptions()["linewidth"]
+    separator = ", " if len(tail) + len(dtype) + 3 <= width else ",\n" + " " * len("Array(")
+    return f"Array({body}{separator}{dtype})"
+
+
+def _iterate(x: Any) -> Iterator[Any]:
+    if not x.aval.shape:
+        raise TypeError("iteration over a 0-d array")
+    from covector.lax.index import unstack
+
+    return iter(unstack(x))
+
+
+def _refuse_assignment(x: Any, index: Any, value: Any) -> None:
+    raise TypeError(
+        "Array objects are immutable and do not support item assignment. Instead of x[idx] = y, "
+        "use x = x.at[idx].set(y) or another .at[] method."
+    )
+
+
+def _devices(x: Any) -> set[Any]:
+    if isinstance(x._sharding, SingleDeviceSharding):
+        return {x._sharding._device}
+    return set(x._sharding._internal_device_list)
+
+
+def _device(x: Any) -> Any:
+    sharding = x._sharding
+    return sharding._device if isinstance(sharding, SingleDeviceSharding) else sharding
+
+
+class Shard:
+    """One device's part of an array: `device`, `index` (a tuple of slices), `data`, `replica_id`."""
+
+    def __init__(self, device: Any, index: tuple, data: Any, replica_id: int = 0):
+        self.device = device
+        self.index = index
+        self.data = data
+        self.replica_id = replica_id
+
+    def __repr__(self) -> str:
+        return f"Shard(device={self.device}, index={self.index}, replica_id={self.replica_id})"
+
+
+def _addressable_shards(x: Any) -> list[Shard]:
+    if isinstance(x._sharding, SingleDeviceSharding):
+        return [Shard(x._sharding._device, tuple(slice(None) for _ in x.shape), x)]
+    found: list[Shard] = []
+    seen: dict[Any, int] = {}
+    indices = shard_indices(x._sharding, x.aval.shape)
+    for part, index in zip(shards(x), indices, strict=False):
+        key = tuple([(s.start, s.stop) for s in index])
+        seen[key] = seen.get(key, -1) + 1
+        found.append(Shard(part._sharding._device, index, part, seen[key]))
+    return found
+
+
+def _hlo_replicated(sharding: Any, ndim: int) -> Any:
+    from jaxlib import _hlo
+
+    return _hlo.HloSharding.replicate()
+
+
+_PROPERTIES: dict[str, Callable[[Any], Any]] = {
+    "shape": lambda x: x.aval.shape,
+    "dtype": lambda x: x.aval.dtype,
+    "ndim": lambda x: x.aval.ndim,
+    "size": lambda x: x.aval.size,
+    "weak_type": lambda x: x.aval.weak_type,
+    "itemsize": lambda x: x.aval.dtype.itemsize,
+    "nbytes": lambda x: x.aval.size * x.aval.dtype.itemsize,
+    "sharding": lambda x: x._sharding,
+    "committed": lambda x: x._committed,
+    "device": _device,
+    "is_fully_addressable": lambda x: (
+        isinstance(x._sharding, SingleDeviceSharding)
+        or x._sharding._internal_device_list.is_fully_addressable
+    ),
+    "is_fully_replicated": lambda x: (
+        isinstance(x._sharding, SingleDeviceSharding)
+        or x._sharding._to_xla_hlo_sharding(x.ndim).is_replicated()
+    ),
+    "addressable_shards": _addressable_shards,
+    "global_shards": _addressable_shards,
+    "_value": value_of,
+}
+
+_METHODS: dict[str, Any] = {
+    "devices": _devices,
+    "addressable_data": lambda x, index: _addressable_shards(x)[index].data,
+    "copy_to_host_async": lambda x: x._copy_single_device_array_to_host_async(),
+    "item": lambda x, *args: value_of(x).item(*args),
+    "tolist": lambda x: value_of(x).tolist(),
+    "__array__": _array,
+    "__dlpack__": _dlpack,
+    "__dlpack_device__": _dlpack_device,
+    "__repr__": _repr,
+    "__str__": lambda x: str(value_of(x)),
+    "__format__": _format,
+    "__bool__": _bool,
+    "__float__": _scalar(float),
+    "__int__": _scalar(int),
+    "__complex__": _scalar(complex),
+    "__index__": _index,
+    "__len__": lambda x: len(x.aval),
+    "__iter__": _iterate,
+    "__setitem__": _refuse_assignment,
+    "__reduce__": lambda x: (rebuild, (np.array(value_of(x)), x.aval.weak_type)),
+    "__copy__": lambda x: x,
+    "__deepcopy__": lambda x, memo: rebuild(value_of(x), x.aval.weak_type),
+    # NumPy's operators defer to ours.
+    "__array_priority__": 100,
+    "__hash__": None,
+}
+
+
+# A tracer answers what can be answered without a value.
+_TRACER_PROPERTIES = ("itemsize", "nbytes")
+_TRACER_METHODS = ("__len__", "__setitem__", "__array_priority__")
+
+
+def _attach() -> None:
+    for name, function in _PROPERTIES.items():
+        setattr(ArrayImpl, name, property(function))
+    for name, method in _METHODS.items():
+        setattr(ArrayImpl, name, method)
+    for name in _TRACER_PROPERTIES:
+        setattr(Tracer, name, property(_PROPERTIES[name]))
+    for name in _TRACER_METHODS:
+        setattr(Tracer, name, _METHODS[name])
+    Tracer.__iter__ = _iterate  # type: ignore[attr-defined]
+    SingleDeviceSharding._to_xla_hlo_sharding = _hlo_replicated
+    SingleDeviceSharding.__repr__ = lambda s: f"SingleDeviceSharding(device={s._device!r})"
+    SingleDeviceSharding.device_set = property(lambda s: {s._device})
+    SingleDeviceSharding._internal_device_list = property(lambda s: device_list((s._device,)))
+
+
+_OPERATORS = (
+    "add sub mul truediv floordiv mod pow matmul divmod and or xor lshift rshift radd rsub rmul "
+    "rtruediv rfloordiv rmod rpow rmatmul rand ror rxor rlshift rrshift neg pos abs invert eq ne "
+    "lt le gt ge getitem round"
+).split()
+
+
+def _missing_operator(name: str) -> Callable[..., Any]:
+    def operator(x: Any, *args: Any) -> Any:
+        raise TypeError(
+            f"Array operators ({name}) come with covector.numpy, which is not installed. Install it "
+            "with 'pip install covector-numpy-api', or call the function of covector.lax."
+        )
+
+    return operator
+
+
+def _attach_operators() -> None:
+    """Attach NumPy's operators and methods, or operators that say what to install."""
+    package, _, _ = MEMBERS_MODULE.rpartition(".")
+    if importlib.util.find_spec(package) is not None:
+        importlib.import_module(MEMBERS_MODULE)
+        return
+    for name in _OPERATORS:
+        dunder = f"__{name}__"
+        for cls in (ArrayImpl, Tracer):
+            setattr(cls, dunder, _missing_operator(dunder))
+
+
+_attach()

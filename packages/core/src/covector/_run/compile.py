@@ -1,0 +1,246 @@
+"""Compiling a program for devices, and running the executable on arrays.
+
+`Execution` is one compiled form of a jaxpr: for one placement (devices and input shardings) and one
+choice of donated inputs. It knows how to bring arguments to the devices and to wrap the results.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jaxlib._jax as _jaxlib
+import numpy as np
+from jaxlib import _hlo
+
+from covector._config import config, trace_context
+from covector._ir.jaxpr import Jaxpr
+from covector._lower.module import Lowered, LoweringOptions, lower_module
+from covector._run import disk_cache
+from covector._run.client import (
+    default_device,
+    device_list,
+    get_client,
+    single_device_sharding,
+)
+from covector._run.transfer import put_on_sharding
+
+ArrayImpl = _jaxlib.ArrayImpl
+
+
+class Placement(NamedTuple):
+    """Where a program runs: its devices, and each input's sharding when there are several."""
+
+    devices: tuple[Any, ...]
+    in_shardings: tuple[Any, ...] | None = None  # None: everything on the one device
+    committed: bool = False
+
+    def key(self) -> Any:
+        if self.in_shardings is None:
+            return self.devices, None
+        return self.devices, tuple([str(s) for s in self.in_shardings])
+
+
+def placement_of(args: Sequence[Any], device: Any = None) -> Placement:
+    """Follow the data: committed arrays decide where a program runs."""
+    single = None
+    committed = False
+    for x in args:
+        if isinstance(x, ArrayImpl):
+            sharding = x._sharding
+            if isinstance(sharding, _jaxlib.SingleDeviceSharding):
+                if x._committed:
+                    committed = True
+                    if single is not None and single is not sharding._device:
+                        raise ValueError(
+                            "Received incompatible devices for jitted computation: arguments are "
+                            f"committed to both {single} and {sharding._device}. Move them to one "
+                            "device with covector.device_put."
+                        )
+                    single = sharding._device
+            else:
+                return _spmd_placement(args)
+    if single is None:
+        single = device if device is not None else default_device()
+    return Placement((single,), None, committed)
+
+
+def _spmd_placement(args: Sequence[Any]) -> Placement:
+    shardings = []
+    devices: tuple[Any, ...] | None = None
+    for x in args:
+        sharding = x._sharding if isinstance(x, ArrayImpl) else None
+        if sharding is None or isinstance(sharding, _jaxlib.SingleDeviceSharding):
+            shardings.append(None)
+            continue
+        theirs = tuple(sharding._internal_device_list)
+        if devices is not None and theirs != devices:
+            raise ValueError(
+                "Received incompatible devices for jitted computation: arguments are sharded over "
+                f"{list(devices)} and {list(theirs)}. Move them to one set of devices with "
+                "covector.device_put."
+            )
+        devices = theirs
+        shardings.append(sharding._to_xla_hlo_sharding(x.ndim))
+    assert devices is not None
+    replicated = _hlo.HloSharding.replicate()
+    return Placement(devices, tuple([s or replicated for s in shardings]), True)
+
+
+class Execution:
+    """One compiled form of a program."""
+
+    __slots__ = (
+        "devices",
+        "executable",
+        "handlers",
+        "in_avals",
+        "in_shardings",
+        "jaxpr",
+        "kept",
+        "lowered",
+        "out_shardings",
+    )
+
+    def __init__(self, jaxpr: Jaxpr, executable: Any, placement: Placement, kept: tuple[bool, ...]):
+        self.jaxpr = jaxpr
+        self.executable = executable
+        self.devices = placement.devices
+        self.kept = kept
+        self.in_avals = [a for a, k in zip(jaxpr.in_avals, kept, strict=True) if k]
+        if placement.in_shardings is None:
+            sharding = single_device_sharding(placement.devices[0])
+            self.in_shardings = [sharding] * len(self.in_avals)
+            self.out_shardings = [sharding] * len(jaxpr.out_avals)
+        else:
+            devices = device_list(placement.devices)
+            self.in_shardings = [
+                _jaxlib.GSPMDSharding(devices, s)
+                for s, k in zip(placement.in_shardings, kept, strict=True)
+                if k
+            ]
+            self.out_shardings = [
+                _jaxlib.GSPMDSharding(devices, s) for s in executable.get_output_shardings() or []
+            ]
+        self.handlers: dict[bool, list[Any]] = {}
+
+    def handlers_for(self, committed: bool) -> list[Any]:
+        """What wraps the results into arrays."""
+        handlers = self.handlers.get(committed)
+        if handlers is None:
+            handlers = self.handlers[committed] = [
+                _jaxlib.array_result_handler(aval, sharding, committed)
+                for aval, sharding in zip(self.jaxpr.out_avals, self.out_shardings, strict=True)
+            ]
+        return handlers
+
+    def run(self, args: Sequence[Any], committed: bool) -> list[Any]:
+        """Execute on the program's arguments (all of them; unused ones are dropped here)."""
+        used = [x for x, k in zip(args, self.kept, strict=True) if k]
+        buffers = [
+            put_on_sharding(x, aval, sharding)
+            for x, aval, sharding in zip(used, self.in_avals, self.in_shardings, strict=True)
+        ]
+        results = self.executable.execute_sharded(buffers)
+        return results.consume_with_handlers(self.handlers_for(committed))
+
+
+def execution_of(
+    jaxpr: Jaxpr,
+    placement: Placement,
+    *,
+    name: str,
+    donated: tuple[bool, ...] | None = None,
+    compiler_options: tuple[tuple[str, Any], ...] = (),
+) -> Execution:
+    """The compiled form of ``jaxpr`` for this placement, memoized on it."""
+    key = ("execution", placement.key(), donated, compiler_options, trace_context())
+    execution = jaxpr.memo.get(key)
+    if execution is None:
+        lowered, kept = lower(jaxpr, placement, name=name, donated=donated)
+        executable = compile_text(lowered, placement, compiler_options)
+        execution = Execution(jaxpr, executable, placement, kept)
+        execution = jaxpr.memo.setdefault(key, execution)
+    return execution
+
+
+def lower(
+    jaxpr: Jaxpr, placement: Placement, *, name: str, donated: tuple[bool, ...] | None = None
+) -> tuple[Lowered, tuple[bool, ...]]:
+    """The module's text, and which inputs it takes."""
+    kept = jaxpr.used_inputs()
+    shardings = placement.in_shardings
+    options = LoweringOptions(
+        name=f"jit_{name}",
+        platform=placement.devices[0].platform,
+        kept=kept,
+        donated=donated or (False,) * len(kept),
+        num_partitions=len(placement.devices),
+        in_shardings=None if shardings is None else tuple([s.to_string() for s in shardings]),
+    )
+    return lower_module(jaxpr, options), kept
+
+
+def compile_options(
+    num_replicas: int,
+    num_partitions: int,
+    devices: Sequence[Any],
+    overrides: Sequence[tuple[str, Any]] = (),
+) -> Any:
+    """jaxlib's options for a program over ``num_replicas x num_partitions`` devices."""
+    options = _jaxlib.CompileOptions()
+    build = options.executable_build_options
+    options.num_replicas = build.num_replicas = num_replicas
+    options.num_partitions = build.num_partitions = num_partitions
+    if num_partitions > 1:
+        build.use_spmd_partitioning = True
+        build.use_shardy_partitioner = False
+        build.allow_spmd_sharding_propagation_to_output = [True]
+    ids = np.array([d.id for d in devices], np.int32).reshape(num_replicas, num_partitions)
+    options.device_assignment = _jaxlib.DeviceAssignment.create(ids)
+    if overrides:
+        options.env_option_overrides = [(k, v) for k, v in overrides]
+    return options
+
+
+def compile_text(
+    lowered: Lowered,
+    placement: Placement,
+    compiler_options: Sequence[tuple[str, Any]] = (),
+    num_replicas: int = 1,
+) -> Any:
+    """Compile a module, or take its executable from the disk cache."""
+    devices = placement.devices
+    client = devices[0].client
+    options = compile_options(num_replicas, len(devices) // num_replicas, devices, compiler_options)
+    key = disk_cache.key_of(
+        lowered.bare_text.encode(),
+        options.SerializeAsString(),
+        f"{client.platform} {client.platform_version} {devices[0].device_kind}".encode(),
+    )
+    blob = disk_cache.load(key)
+    if blob is not None:
+        try:
+            return client.deserialize_executable(blob, device_list(devices), options)
+        except _jaxlib.JaxRuntimeError:
+            disk_cache.discard(key)
+    start = time.perf_counter()
+    executable = client.compile_and_load(lowered.text, device_list(devices), options)
+    if config.jax_log_compiles:
+        import logging
+
+        logging.getLogger("covector").warning(
+            "Compiled %s in %.3f s",
+            lowered.bare_text.split('"', 2)[1],
+            time.perf_counter() - start,
+        )
+    if disk_cache.directory() is not None:
+        try:
+            disk_cache.store(key, client.serialize_executable(executable))
+        except _jaxlib.JaxRuntimeError:
+            pass  # some executables (host callbacks) cannot be serialized
+    return executable
+
+
+__all__ = ["Execution", "Placement", "compile_text", "execution_of", "get_client", "placement_of"]

@@ -1,0 +1,123 @@
+"""Running programs eagerly: each jaxpr has one jaxlib `PjitFunction`, whose hits never see Python."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Sequence
+from typing import Any
+
+import jaxlib._jax as _jaxlib
+import numpy as np
+
+from covector._config import debug_infs, debug_nans, enable_x64_state
+from covector._ir.jaxpr import Jaxpr
+from covector._run.compile import Execution, Placement, execution_of, placement_of
+from covector._run.transfer import put_on_sharding
+from covector._trace.trace import Tracer, escaped_tracer_error, typeof
+from covector._tree.registry import dispatch_registry
+
+ArrayImpl = _jaxlib.ArrayImpl
+
+# Read by jaxlib, by these names.
+FastPath = namedtuple(
+    "FastPath",
+    "xla_executable out_pytree_def in_shardings out_shardings out_avals out_committed "
+    "kept_var_bitvec in_device_local_layouts const_args",
+)
+
+
+def fast_path(
+    execution: Execution,
+    out_tree: Any,
+    placement: Placement,
+    consts: Sequence[Any],
+    args: Sequence[Any],
+) -> FastPath | None:
+    """What lets C++ run the next call of this signature alone; None keeps it in Python."""
+    if debug_nans.value or debug_infs.value:
+        return None
+    # Host integers may be 64-bit ones that do not fit 32 bits: C++ would cut them silently.
+    if not enable_x64_state.value and any(
+        isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iu" and x.dtype.itemsize >= 4
+        for x in args
+    ):
+        return None
+    num_in, num_out = len(execution.in_shardings), len(execution.jaxpr.out_avals)
+    return FastPath(
+        execution.executable,
+        out_tree,
+        execution.in_shardings,
+        execution.out_shardings,
+        list(execution.jaxpr.out_avals),
+        [placement.committed] * num_out,
+        list(execution.kept),
+        [None] * num_in,
+        list(consts),
+    )
+
+
+def check_concrete(args: Sequence[Any]) -> None:
+    """Raise the right error for what cannot be executed on: escaped tracers, odd objects."""
+    for x in args:
+        if isinstance(x, Tracer):
+            raise escaped_tracer_error(x)
+        if not isinstance(x, ArrayImpl):
+            typeof(x)
+        elif x.is_deleted():
+            raise RuntimeError(
+                f"Array of type {x.aval.str_short()} has been deleted or donated. A buffer given to "
+                "a jitted function with donate_argnums cannot be used again: use the function's "
+                "result, or do not donate it."
+            )
+
+
+def execute(
+    jaxpr: Jaxpr,
+    args: Sequence[Any],
+    *,
+    name: str,
+    donated: tuple[bool, ...] | None = None,
+    compiler_options: tuple[tuple[str, Any], ...] = (),
+    device: Any = None,
+) -> tuple[list[Any], Execution, Placement]:
+    """Compile (or find) and run a program on concrete arguments."""
+    check_concrete(args)
+    placement = placement_of(args, device)
+    execution = execution_of(
+        jaxpr, placement, name=name, donated=donated, compiler_options=compiler_options
+    )
+    outs = execution.run(args, placement.committed)
+    if debug_nans.value or debug_infs.value:
+        _check_finite(outs, name)
+    return outs, execution, placement
+
+
+def _check_finite(outs: Sequence[Any], name: str) -> None:
+    for x in outs:
+        if x.dtype.kind in "fc" or x.dtype.name.startswith(("bfloat", "float")):
+            value = np.asarray(x).astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+            if debug_nans.value and np.isnan(value).any():
+                raise FloatingPointError(f"invalid value (nan) encountered in {name}")
+            if debug_infs.value and np.isinf(value).any():
+                raise FloatingPointError(f"invalid value (inf) encountered in {name}")
+
+
+def executable_of(jaxpr: Jaxpr) -> Any:
+    """The callable that runs ``jaxpr`` on concrete arguments and gives a list."""
+    name = jaxpr.eqns[0].primitive.name if len(jaxpr.eqns) == 1 else "program"
+    out_tree = dispatch_registry.flatten([0] * len(jaxpr.out_avals))[1]
+
+    def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
+        outs, execution, placement = execute(jaxpr, args, name=name)
+        return outs, fast_path(execution, out_tree, placement, (), args), False
+
+    function = _jaxlib.pjit(
+        name, None, cache_miss, [], [], ("jaxpr",), dispatch_registry, put_fallback
+    )
+    jaxpr._executable = function
+    return function
+
+
+def put_fallback(x: Any, sharding: Any, layout: Any) -> Any:
+    """Called by C++ for arguments that it cannot place by itself."""
+    return put_on_sharding(x, typeof(x), sharding)

@@ -1,0 +1,198 @@
+"""Staging: write operations down as a program instead of running them.
+
+`StageTrace.call` splices the called program's equations into the one being built, renaming
+variables by position; no Python rule runs. `stage` and `stage_flat` run a Python function under such
+a trace. Read next: `_transform/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jaxlib._jax as _jaxlib
+import numpy as np
+
+from covector._ir.avals import ShapedArray
+from covector._ir.jaxpr import Atom, Equation, Jaxpr, Literal, Var, make_jaxpr_object
+from covector._ir.source import Source, current_source
+from covector._trace.trace import (
+    Trace,
+    Tracer,
+    check_fits_32_bits,
+    current_trace_state,
+    escaped_tracer_error,
+    staging_state,
+    typeof,
+)
+
+ArrayImpl = _jaxlib.ArrayImpl
+
+
+class StageTracer(Tracer):
+    """Stands for a variable (or literal) of the program being built."""
+
+    __slots__ = ("atom",)
+
+    atom: Atom
+
+    def __init__(self, trace: Trace, atom: Atom):
+        self.trace = trace
+        self.atom = atom
+        self.aval = atom.aval
+
+    def origin(self) -> str:
+        return self.trace.origin(self.atom)  # type: ignore[attr-defined]
+
+
+class StageTrace(Trace):
+    """Builds a program.
+
+    `embed_constants` is for Covector's own rules and library functions: the arrays that they make
+    are small and belong to the program's text. Constants of user code become inputs instead.
+
+    With a `parent`, only operations on this trace's own tracers are staged, and all others go to
+    the parent: this splits a computation into what is known now and what is not.
+    """
+
+    __slots__ = ("const_of", "consts", "embed_constants", "eqns", "invars", "name")
+
+    def __init__(
+        self,
+        *,
+        embed_constants: bool = False,
+        parent: Trace | None = None,
+        name: str = "function",
+    ):
+        super().__init__(parent)
+        self.embed_constants = embed_constants
+        self.name = name
+        self.invars: list[Var] = []
+        self.eqns: list[Equation] = []
+        self.consts: list[Any] = []
+        self.const_of: dict[int, Atom] = {}
+
+    def new_input(self, aval: ShapedArray) -> StageTracer:
+        """A tracer for a further input of the program."""
+        var = Var(aval)
+        self.invars.append(var)
+        return StageTracer(self, var)
+
+    def call(self, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
+        if self.parent is not None and not any(
+            isinstance(x, StageTracer) and x.trace is self for x in args
+        ):
+            return self.parent.call(jaxpr, args)
+        atoms: list[Atom] = [
+            x.atom if type(x) is StageTracer and x.trace is self else self.constant(x) for x in args
+        ]
+        return [StageTracer(self, a) for a in self.splice(jaxpr, atoms, current_source())]
+
+    def splice(self, jaxpr: Jaxpr, atoms: list[Atom], source: Source | None) -> list[Atom]:
+        """Append ``jaxpr``'s equations, applied to ``atoms``. Hot: about 1.5 us an equation."""
+        literals, steps, outputs = jaxpr.plan
+        env = atoms + literals if literals else list(atoms)
+        append = self.eqns.append
+        for primitive, params, inputs, out_avals in steps:
+            invars = [env[i] for i in inputs]
+            if primitive.fold is not None and type(invars[0]) is Literal:
+                literal = primitive.fold(invars, params, out_avals[0])
+                if literal is not None:
+                    env.append(literal)
+                    continue
+            outvars = [Var(a) for a in out_avals]
+            append(Equation(primitive, params, invars, outvars, source))
+            env += outvars
+        return [env[i] for i in outputs]
+
+    def constant(self, x: Any) -> Atom:
+        """The atom for a value from outside: a literal for scalars, an input for arrays."""
+        atom = self.const_of.get(id(x))
+        if atom is not None:
+            return atom
+        if isinstance(x, Tracer):
+            if not x.trace.alive:
+                raise escaped_tracer_error(x)
+            if x.trace is self:  # a tracer of a subclass of StageTracer
+                return x.atom  # type: ignore[attr-defined]
+            return self._hoist(x, x.aval)
+        aval = typeof(x)
+        if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
+            return Literal(x, aval)
+        if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and x.ndim == 0):
+            return Literal(np.asarray(x, aval.dtype)[()], aval)
+        if self.embed_constants:
+            if not isinstance(x, (np.ndarray, ArrayImpl)):
+                x = np.asarray(x)
+            check_fits_32_bits(x)
+            return Literal(np.asarray(x).astype(aval.dtype, copy=False), aval)
+        return self._hoist(x, aval)
+
+    def _hoist(self, x: Any, aval: ShapedArray) -> Var:
+        var = Var(aval)
+        self.consts.append(x)
+        self.const_of[id(x)] = var
+        return var
+
+    def custom_call(self, function: Any, args: Sequence[Any]) -> list[Any]:
+        return function.stage(self, args)
+
+    def finish(self, outs: Sequence[Any], *, prune: bool = False) -> Jaxpr:
+        """Close the program. Its inputs are the constants' variables, then the declared ones."""
+        outvars = [
+            x.atom if type(x) is StageTracer and x.trace is self else self.constant(x) for x in outs
+        ]
+        self.alive = False
+        const_vars = [self.const_of[id(c)] for c in self.consts]
+        eqns = prune_equations(self.eqns, outvars) if prune else self.eqns
+        return make_jaxpr_object([*const_vars, *self.invars], eqns, outvars)  # type: ignore[list-item]
+
+    def origin(self, atom: Atom) -> str:
+        """The user's line that made ``atom``."""
+        for eqn in self.eqns:
+            if atom in eqn.outvars:
+                return f"{eqn.source}" if eqn.source else ""
+        return f"an argument of {self.name}"
+
+
+def prune_equations(eqns: Sequence[Equation], outvars: Sequence[Atom]) -> list[Equation]:
+    """Those equations that the outputs, or effects, need."""
+    needed = {v for v in outvars if type(v) is Var}
+    kept = []
+    for eqn in reversed(eqns):
+        if eqn.primitive.effects(eqn.params) or not needed.isdisjoint(eqn.outvars):
+            kept.append(eqn)
+            needed.update([v for v in eqn.invars if type(v) is Var])
+    kept.reverse()
+    return kept
+
+
+class staging:
+    """Context manager: make a `StageTrace` current, and tell jaxlib's fast path."""
+
+    __slots__ = ("old", "old_staging", "trace")
+
+    def __init__(self, trace: StageTrace):
+        self.trace = trace
+
+    def __enter__(self) -> StageTrace:
+        self.old = current_trace_state.swap_local(self.trace)
+        self.old_staging = staging_state.swap_local(True)
+        return self.trace
+
+    def __exit__(self, *exc: Any) -> None:
+        current_trace_state.set_local(self.old)
+        staging_state.set_local(self.old_staging)
+        self.trace.alive = False
+
+
+def stage_rule(function: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]) -> Jaxpr:
+    """Stage one of Covector's own rules: list of tracers in, list of values out, nothing hoisted."""
+    trace = StageTrace(embed_constants=True, name=getattr(function, "__name__", "rule"))
+    with staging(trace):
+        inputs = [trace.new_input(a) for a in in_avals]
+        outs = function(*inputs)
+        jaxpr = trace.finish(outs, prune=True)
+    if trace.consts:
+        raise escaped_tracer_error(trace.consts[0])
+    return jaxpr

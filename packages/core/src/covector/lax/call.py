@@ -1,0 +1,68 @@
+"""The call of a compiled function inside a program: the primitive behind a nested `jit`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from covector._ir.avals import ShapedArray
+from covector._ir.jaxpr import Jaxpr
+from covector._trace.primitive import Linear, Primitive
+from covector._transform.batch import batch
+from covector._transform.jvp import jvp
+from covector._transform.linearize import Linearized, linearize
+from covector._transform.transpose import transpose
+
+
+def call_program(jaxpr: Jaxpr, name: str) -> Jaxpr:
+    """The one-equation program that calls ``jaxpr`` as a function."""
+    return jit_p.jaxpr(jaxpr.in_avals, {"jaxpr": jaxpr, "name": name})
+
+
+def _jvp(primals: list, tangents: list, *, jaxpr: Jaxpr, name: str) -> tuple[list, list]:
+    derived, out_mask = jvp(jaxpr, tuple([t is not None for t in tangents]))
+    args = [*primals, *[t for t in tangents if t is not None]]
+    outs = jit_p.bind(*args, jaxpr=derived, name=f"jvp_{name}")
+    given = iter(outs[len(out_mask) :])
+    return outs[: len(out_mask)], [next(given) if m else None for m in out_mask]
+
+
+def _linearize(call: Jaxpr, mask: tuple, instantiate: tuple | None) -> Linearized:
+    params = call.eqns[0].params
+    split = linearize(params["jaxpr"], mask, instantiate)
+    return split._replace(
+        forward=call_program(split.forward, params["name"]),
+        tangent=call_program(split.tangent, f"linear_{params['name']}"),
+    )
+
+
+def _transpose(cts: list, *args: Any, jaxpr: Jaxpr, name: str) -> list:
+    linear = tuple([isinstance(x, Linear) for x in args])
+    derived, out_mask = transpose(jaxpr, linear, tuple([ct is not None for ct in cts]))
+    known = [x for x, m in zip(args, linear, strict=True) if not m]
+    given = iter(
+        jit_p.bind(*known, *[ct for ct in cts if ct is not None], jaxpr=derived, name=f"t_{name}")
+    )
+    results = iter([next(given) if m else None for m in out_mask])
+    return [next(results) if m else None for m in linear]
+
+
+def _batch(axis: Any, args: list, dims: tuple, *, jaxpr: Jaxpr, name: str) -> tuple[list, Any]:
+    derived, out_dims = batch(jaxpr, axis, dims)
+    return jit_p.bind(*args, jaxpr=derived, name=name), out_dims
+
+
+def _abstract(*avals: ShapedArray, jaxpr: Jaxpr, name: str) -> list[ShapedArray]:
+    return list(jaxpr.out_avals)
+
+
+jit_p = Primitive(
+    "jit",
+    abstract=_abstract,
+    lower=lambda ctx, args, in_avals, out_avals, *, jaxpr, name: ctx.call(jaxpr, args, name),
+    jvp=_jvp,
+    linearize=_linearize,
+    transpose=_transpose,
+    batch=_batch,
+    effects=lambda params: params["jaxpr"].effects,
+    multiple_results=True,
+)
