@@ -74,13 +74,8 @@ def optional(kind: Kind) -> Kind:
 def choice(*options: str) -> Kind:
     """One of these strings."""
 
-    def parse(text: str) -> str:
-        if text not in options:
-            raise ValueError(text)
-        return text
-
     description = "one of " + ", ".join(map(repr, options))
-    return Kind(description, lambda value: isinstance(value, str) and value in options, parse)
+    return Kind(description, lambda value: isinstance(value, str) and value in options, str)
 
 
 class TraceContext:
@@ -301,7 +296,10 @@ def _from_environment(name: str, kind: Kind, default: Any) -> Any:
         if text is None:
             continue
         try:
-            return kind.parse(text)
+            value = kind.parse(text)
+            if not kind.accepts(value):
+                raise ValueError(text)
+            return value
         except ValueError:
             raise ValueError(
                 f"the environment variable {variable} must be {kind.description}, but is {text!r}."

@@ -298,7 +298,7 @@ def _checked(dtype: np.dtype, x: Any) -> np.dtype:
 # --- Promotion --------------------------------------------------------------------------------
 
 
-def _edges(strict: bool) -> dict[Any, list[Any]]:
+def _edges(strict: bool, x64: bool) -> dict[Any, list[Any]]:
     """The lattice: from each node to those directly above it."""
     names: dict[Any, list[Any]] = {
         int: ["int2", "int4", "int8", "uint2", "uint4", "uint8", float],
@@ -314,7 +314,7 @@ def _edges(strict: bool) -> dict[Any, list[Any]]:
             "bool": [int],
             "uint8": ["int16", "uint16"],
             "uint16": ["int32", "uint32"],
-            "uint32": ["int64", "uint64"],
+            "uint32": ["int64" if x64 else "int32", "uint64"],
             "uint64": [float],
             "int8": ["int16"],
             "int16": ["int32"],
@@ -335,9 +335,9 @@ def _node(name: Any) -> Any:
 
 
 @functools.cache
-def _upper_bounds(strict: bool) -> dict[Any, frozenset]:
+def _upper_bounds(strict: bool, x64: bool) -> dict[Any, frozenset]:
     """For each node the set of it and all nodes above it."""
-    edges = _edges(strict)
+    edges = _edges(strict, x64)
 
     @functools.cache
     def above(node: Any) -> frozenset:
@@ -346,8 +346,8 @@ def _upper_bounds(strict: bool) -> dict[Any, frozenset]:
     return {node: above(node) for node in edges}
 
 
-def _least_upper_bound(nodes: frozenset, strict: bool) -> Any:
-    bounds = _upper_bounds(strict)
+def _least_upper_bound(nodes: frozenset, strict: bool, x64: bool) -> Any:
+    bounds = _upper_bounds(strict, x64)
     for node in nodes:
         if node not in bounds:
             raise ValueError(f"the dtype {node} takes no part in type promotion.")
@@ -366,25 +366,26 @@ def _promotion_message(nodes: frozenset, strict: bool) -> str:
             f"{message} while jax_numpy_dtype_promotion is 'strict'. Convert one explicitly with "
             "x.astype(dtype), or set jax_numpy_dtype_promotion to 'standard'."
         )
-    narrow = [n for n in names if DTYPES.get(n) in NARROW_FLOATS | NARROW_INTEGERS]
     return (
-        f"{message}: {' and '.join(narrow)} would lose or invent precision silently, so narrow "
-        "types are never promoted. Convert explicitly, for example with x.astype('float32')."
+        f"{message}: a type narrower than 16 bits (8 for integers) would lose precision silently, "
+        "so it is never converted. Convert explicitly, for example with x.astype('float32')."
     )
 
 
 @functools.lru_cache(4096)
 def _lattice_result_type(
-    dtypes: tuple[np.dtype, ...], weak_types: tuple[bool, ...], strict: bool
+    dtypes: tuple[np.dtype, ...], weak_types: tuple[bool, ...], strict: bool, x64: bool
 ) -> tuple[np.dtype, bool]:
-    if len(set(dtypes)) == 1:
-        return dtypes[0], all(weak_types)
-    if all(weak_types):  # bound of the dtypes themselves, so that a weak int8 stays 8 bits wide
-        bound, weak = _least_upper_bound(frozenset(dtypes), False), True
+    if len(dtypes) == 1:
+        return dtypes[0], weak_types[0]
+    if len(set(dtypes)) == 1 and not all(weak_types):
+        return dtypes[0], False
+    if all(weak_types) and not strict:  # the bound of the dtypes, so that a weak int8 stays int8
+        bound, weak = _least_upper_bound(frozenset(dtypes), strict, x64), True
     else:
-        bound = _least_upper_bound(frozenset(map(_weak_node, dtypes, weak_types)), strict)
+        bound = _least_upper_bound(frozenset(map(_weak_node, dtypes, weak_types)), strict, x64)
         weak = bound in _SCALAR_DTYPES
-    return _SCALAR_DTYPES.get(bound, bound), weak
+    return (scalar_dtype(bound, x64) if bound in _SCALAR_DTYPES else bound), weak
 
 
 def _weak_node(dtype: np.dtype, weak: bool) -> Any:
@@ -397,11 +398,11 @@ def lattice_result_type(
     """The dtype and weakness of an operation on arrays of these dtypes. Hot; memoized.
 
     Args:
-        dtypes: a tuple of NumPy dtypes.
+        dtypes: a tuple of the dtypes that the arrays really have (see `canonicalize_dtype`).
         weak_types: for each whether it is weak.
 
     Returns:
-        The common dtype, narrowed to 32 bits when x64 is off, and whether it is weak.
+        The common dtype, and whether it is weak.
 
     Raises:
         TypePromotionError: there is no common type.
@@ -410,8 +411,7 @@ def lattice_result_type(
     (dtype('int8'), False)
     """
     strict = numpy_dtype_promotion.value == "strict"
-    result, weak = _lattice_result_type(dtypes, weak_types, strict)
-    return (result if enable_x64.value else _NARROWED.get(result, result)), weak
+    return _lattice_result_type(dtypes, weak_types, strict, enable_x64.value)
 
 
 def promote_types(a: Any, b: Any) -> np.dtype:
@@ -424,7 +424,8 @@ def promote_types(a: Any, b: Any) -> np.dtype:
     (dtype('float32'), dtype('float16'))
     """
     nodes = frozenset(_promotion_node(x) for x in (a, b))
-    bound = _least_upper_bound(nodes, numpy_dtype_promotion.value == "strict")
+    strict = numpy_dtype_promotion.value == "strict"
+    bound = _least_upper_bound(nodes, strict, enable_x64.value)
     return _SCALAR_DTYPES.get(bound, bound)
 
 
@@ -460,10 +461,11 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
 def _result_type_argument(x: Any) -> tuple[DType, bool]:
     if x is None:
-        return _FLOAT64, False
+        return scalar_dtype(float), False
     if isinstance(x, (np.dtype, str)) or (isinstance(x, type) and issubclass(x, np.generic)):
-        check_user_dtype(x, "result_type")
-    return dtype_and_weak_type(x)
+        return check_user_dtype(x, "result_type"), False
+    dtype, weak = dtype_and_weak_type(x)
+    return (dtype if hasattr(x, "aval") else canonicalize_dtype(dtype)), weak
 
 
 # --- What the user asks for -------------------------------------------------------------------
@@ -491,24 +493,26 @@ def check_user_dtype(dtype: Any, function_name: str) -> DType:
     if isinstance(dtype, ExtendedDType):
         return dtype
     if isinstance(dtype, (np.ndarray, np.generic)) or hasattr(dtype, "aval"):
-        raise ValueError(
-            f"{function_name}: dtype must be a dtype, but got an array; write dtype=x.dtype."
-        )
-    requested = dtype.dtype if isinstance(getattr(dtype, "dtype", None), np.dtype) else dtype
-    requested = np.dtype(requested)
+        error = TypeError if isinstance(dtype, (np.ndarray, np.generic)) else ValueError
+        raise error(f"{function_name}: dtype must not be an array; write dtype=x.dtype.")
+    own = getattr(dtype, "dtype", None)
+    requested = own if isinstance(own, np.dtype) else np.dtype(dtype)
     if requested not in DTYPE_TO_MLIR:
         raise TypeError(
             f"{function_name}: arrays cannot have the dtype {requested}; supported are booleans, "
             "integers, floating-point and complex numbers."
         )
     result = canonicalize_dtype(requested)
-    if result != requested and dtype not in (int, float, complex):
-        _report_truncation(requested, result, function_name)
-    return result
+    if result == requested or dtype in (None, int, float, complex):
+        return result
+    return _explicitly_wide(requested, result, function_name)
 
 
-def _report_truncation(requested: np.dtype, result: np.dtype, function_name: str) -> None:
+def _explicitly_wide(requested: np.dtype, result: np.dtype, function_name: str) -> np.dtype:
+    """What a 64-bit dtype that was asked for by name becomes while x64 is off."""
     mode = explicit_x64_dtypes.value
+    if mode == "allow":
+        return requested
     message = (
         f"Explicitly requested dtype {requested} requested in {function_name} is not available, "
         f"and will be truncated to dtype {result}. To enable more dtypes, set the jax_enable_x64 "
@@ -516,8 +520,8 @@ def _report_truncation(requested: np.dtype, result: np.dtype, function_name: str
     )
     if mode == "error":
         raise ValueError(message)
-    if mode == "warn":
-        warn_user(message)
+    warn_user(message)
+    return result
 
 
 def issubdtype(a: Any, b: Any) -> bool:
@@ -526,8 +530,8 @@ def issubdtype(a: Any, b: Any) -> bool:
     >>> issubdtype(bfloat16, np.floating), issubdtype("int4", np.signedinteger)
     (True, True)
     """
-    if isinstance(b, ExtendedDType) or (isinstance(b, np.dtype) and b == float0):
-        return isinstance(a, type(b)) and a == b
+    if isinstance(b, ExtendedDType):
+        return a is b or a == b
     a_type, b_type = _numpy_type(a), _numpy_type(b)
     return issubclass(a_type, b_type) or issubclass(_ML_PARENTS.get(a_type, a_type), b_type)
 
