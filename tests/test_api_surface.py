@@ -160,7 +160,7 @@ def raise_floor(shown: list[str]) -> None:
             f"{len(found.mismatched):3} signatures differ"
         )
         if module in shown:
-            print(*found.missing, *found.mismatched, sep="\n    ")
+            print(*(f"    {line}\n" for line in found.missing + found.mismatched), sep="", end="")
     lines = [f"  {json.dumps(module)}: {json.dumps(counts)}" for module, counts in floor.items()]
     FLOOR.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     print(f"{sum(entry['names'] for entry in floor.values())} names in all")

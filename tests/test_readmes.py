@@ -25,7 +25,7 @@ def test_readme(page):
     program = program_of(page)
     outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert outcome.returncode == 0, outcome.stderr
-    for printed in re.findall(r"^print\(.*\)  # (.*)$", program, re.M):
+    for printed in re.findall(r"^print\(.*\) +# (.*)$", program, re.M):
         assert printed in outcome.stdout.splitlines()
 
 

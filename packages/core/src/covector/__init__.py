@@ -50,23 +50,50 @@ if TYPE_CHECKING:
     from covector._api.device import block_until_ready as block_until_ready
     from covector._api.device import device_get as device_get
     from covector._api.device import device_put as device_put
-    from covector._api.jit import eval_shape as eval_shape
     from covector._api.jit import jit as jit
-    from covector._api.jit import make_jaxpr as make_jaxpr
     from covector._api.shape_dtype_struct import ShapeDtypeStruct as ShapeDtypeStruct
+    from covector._api.tracing import eval_shape as eval_shape
+    from covector._api.tracing import make_jaxpr as make_jaxpr
     from covector._api.vmap import vmap as vmap
+    from covector._config import allow_f16_reductions as allow_f16_reductions
+    from covector._config import array_garbage_collection_guard as array_garbage_collection_guard
+    from covector._config import auto_pcast as auto_pcast
+    from covector._config import check_tracer_leaks as check_tracer_leaks
+    from covector._config import checking_leaks as checking_leaks
     from covector._config import config as config
     from covector._config import debug_infs as debug_infs
+    from covector._config import debug_key_reuse as debug_key_reuse
     from covector._config import debug_nans as debug_nans
     from covector._config import default_device as default_device
     from covector._config import default_matmul_precision as default_matmul_precision
+    from covector._config import default_prng_impl as default_prng_impl
     from covector._config import disable_jit as disable_jit
     from covector._config import enable_checks as enable_checks
+    from covector._config import enable_custom_prng as enable_custom_prng
     from covector._config import enable_x64 as enable_x64
+    from covector._config import explain_cache_misses as explain_cache_misses
+    from covector._config import (
+        jax2tf_associative_scan_reductions as jax2tf_associative_scan_reductions,
+    )
+    from covector._config import legacy_prng_key as legacy_prng_key
+    from covector._config import log_compiles as log_compiles
+    from covector._config import no_execution as no_execution
+    from covector._config import no_tracing as no_tracing
     from covector._config import numpy_dtype_promotion as numpy_dtype_promotion
     from covector._config import numpy_rank_promotion as numpy_rank_promotion
+    from covector._config import (
+        remove_size_one_mesh_axis_from_type as remove_size_one_mesh_axis_from_type,
+    )
+    from covector._config import softmax_custom_jvp as softmax_custom_jvp
+    from covector._config import thread_guard as thread_guard
     from covector._config import threefry_partitionable as threefry_partitionable
+    from covector._config import transfer_guard as transfer_guard
+    from covector._config import transfer_guard_device_to_device as transfer_guard_device_to_device
+    from covector._config import transfer_guard_device_to_host as transfer_guard_device_to_host
+    from covector._config import transfer_guard_host_to_device as transfer_guard_host_to_device
     from covector._run.array import Array as Array
+    from covector._run.array import Shard as Shard
+    from covector._run.client import Device as Device
     from covector._run.client import default_backend as default_backend
     from covector._run.client import device_count as device_count
     from covector._run.client import devices as devices
@@ -75,8 +102,11 @@ if TYPE_CHECKING:
     from covector._run.client import process_count as process_count
     from covector._run.client import process_index as process_index
     from covector._trace.caches import clear_caches as clear_caches
+    from covector._trace.trace import typeof as typeof
+    from covector.core import ensure_compile_time_eval as ensure_compile_time_eval
     from covector.custom_derivatives import custom_jvp as custom_jvp
     from covector.custom_derivatives import custom_vjp as custom_vjp
+    from covector.dtypes import float0 as float0
     from covector.parallel import pmap as pmap
 
 
