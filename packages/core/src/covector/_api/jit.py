@@ -30,8 +30,8 @@ from covector._ir.jaxpr import ClosedJaxpr
 from covector._run.dispatch import execute, fast_path, put_fallback
 from covector._trace.caches import Memo, on_clear
 from covector._trace.trace import Tracer, current_trace_state, staging_state
-from covector.lax.call import call_program
 from covector._tree.registry import dispatch_registry
+from covector.lax.call import call_program
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -264,33 +264,53 @@ def _attach() -> None:
     SingleDeviceSharding._internal_device_list = property(lambda s: device_list((s._device,)))
 
 
-_OPERATORS = (
-    "add sub mul truediv floordiv mod pow matmul divmod and or xor lshift rshift radd rsub rmul "
-    "rtruediv rfloordiv rmod rpow rmatmul rand ror rxor rlshift rrshift neg pos abs invert eq ne "
-    "lt le gt ge getitem round"
-).split()
+_OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod", "and", "or", "xor", "lshift", "rshift", "radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmod", "rpow", "rmatmul", "rand", "ror", "rxor", "rlshift", "rrshift", "neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "round"]
+_LAZY_ATTRIBUTES = frozenset(
+    ["T", "mT", "real", "imag", "flat", "at", "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip", "compress", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "partition", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "to_device", "trace", "transpose", "var", "view", "__array_namespace__", "__array_ufunc__"]
+)
 
 
-def _missing_operator(name: str) -> Callable[..., Any]:
-    def operator(x: Any, *args: Any) -> Any:
+def _load_members(name: str) -> None:
+    """Import what attaches NumPy's operators and methods, or say what to install."""
+    package, _, _ = MEMBERS_MODULE.rpartition(".")
+    try:
+        installed = importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:
+        installed = False
+    if not installed:
         raise TypeError(
-            f"Array operators ({name}) come with covector.numpy, which is not installed. Install it "
-            "with 'pip install covector-numpy-api', or call the function of covector.lax."
+            f"Array operators and methods ({name}) come with covector.numpy, which is not "
+            "installed. Install it with 'pip install covector-numpy-api', or call the function of "
+            "covector.lax."
         )
+    importlib.import_module(MEMBERS_MODULE)
+
+
+def _lazy_operator(name: str) -> Callable[..., Any]:
+    """An operator that, at its first use, is replaced by the real one."""
+
+    def operator(x: Any, *args: Any) -> Any:
+        _load_members(name)
+        return getattr(type(x), name)(x, *args)
 
     return operator
 
 
-def _attach_operators() -> None:
-    """Attach NumPy's operators and methods, or operators that say what to install."""
-    package, _, _ = MEMBERS_MODULE.rpartition(".")
-    if importlib.util.find_spec(package) is not None:
-        importlib.import_module(MEMBERS_MODULE)
-        return
-    for name in _OPERATORS:
-        dunder = f"__{name}__"
-        for cls in (ArrayImpl, Tracer):
-            setattr(cls, dunder, _missing_operator(dunder))
+def _lazy_attribute(x: Any, name: str) -> Any:
+    """Called for attributes that are not there (yet): methods that covector.numpy attaches."""
+    if name in _LAZY_ATTRIBUTES:
+        _load_members(name)
+        if hasattr(type(x), name):
+            return getattr(x, name)
+    raise AttributeError(f"'{type(x).__name__}' object has no attribute '{name}'")
+
+
+def _attach_lazy_operators() -> None:
+    for cls in (ArrayImpl, Tracer):
+        for name in _OPERATORS:
+            setattr(cls, f"__{name}__", _lazy_operator(f"__{name}__"))
+        cls.__getattr__ = _lazy_attribute  # type: ignore[attr-defined]
 
 
 _attach()
+_attach_lazy_operators()

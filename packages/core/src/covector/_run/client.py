@@ -12,7 +12,8 @@ import jaxlib._jax as _jaxlib
 import numpy as np
 from jaxlib import xla_client
 
-from covector._config import config, default_device as default_device_flag
+from covector._config import config
+from covector._config import default_device as default_device_flag
 from covector._ir.avals import ShapedArray
 from covector._run.runtime import prime_lookups, refuse_jax
 

@@ -9,6 +9,8 @@ from typing import Any
 import jaxlib._jax as _jaxlib
 import numpy as np
 
+import covector._run.array
+import covector._trace.concrete  # noqa: F401  and what a tracer says when asked for its value
 from covector._config import debug_infs, debug_nans, enable_x64_state
 from covector._ir.jaxpr import Jaxpr
 from covector._run.compile import Execution, Placement, execution_of, placement_of

@@ -8,8 +8,8 @@ import jaxlib._jax as _jaxlib
 import numpy as np
 
 from covector._ir.avals import ShapedArray
-from covector._trace.trace import Tracer, check_fits_32_bits, escaped_tracer_error, typeof
 from covector._run.client import single_device_sharding
+from covector._trace.trace import Tracer, check_fits_32_bits, escaped_tracer_error, typeof
 
 ArrayImpl = _jaxlib.ArrayImpl
 # User memory may change after the call, so it is copied unless the runtime is done with it by then.

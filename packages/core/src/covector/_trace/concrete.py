@@ -23,7 +23,7 @@ from covector.errors import (
 
 def _message(tracer: Tracer, action: str, remedy: str) -> str:
     origin = tracer.origin()
-    made = f" It was made at {origin}." if origin else ""
+    made = f" It was made {origin}." if origin else ""
     return (
         f"{action} needs the value of a traced array of type {tracer.aval.str_short()}, which is "
         f"not known while the function is being traced.{made} {remedy}"

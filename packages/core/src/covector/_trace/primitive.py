@@ -29,7 +29,6 @@ from covector._ir.jaxpr import NO_EFFECTS, Equation, Jaxpr, Literal, Var, make_j
 from covector._trace.caches import Memo
 from covector._trace.trace import current_trace_state, typeof
 
-
 LINEAR = "linear"  # a jvp rule: the operation itself, applied to the tangents
 
 

@@ -151,8 +151,8 @@ class StageTrace(Trace):
         """The user's line that made ``atom``."""
         for eqn in self.eqns:
             if atom in eqn.outvars:
-                return f"{eqn.source}" if eqn.source else ""
-        return f"an argument of {self.name}"
+                return f"at {eqn.source}" if eqn.source else ""
+        return f"as an argument of {self.name}"
 
 
 def prune_equations(eqns: Sequence[Equation], outvars: Sequence[Atom]) -> list[Equation]:

@@ -118,7 +118,7 @@ class Tracer:
         return self
 
     def origin(self) -> str:
-        """Where the value was made, for error messages."""
+        """Where the value was made, for error messages: "at file.py:3 (f)"."""
         return ""
 
     @property
@@ -157,7 +157,7 @@ def escaped_tracer_error(tracer: Tracer) -> UnexpectedTracerError:
     origin = tracer.origin()
     return UnexpectedTracerError(
         f"A value of type {tracer.aval.str_short()} was used after the transformation that made it "
-        f"(jit, grad, vmap, scan, ...) had ended{': it was made at ' + origin if origin else ''}. "
+        f"(jit, grad, vmap, scan, ...) had ended{'; it was made ' + origin if origin else ''}. "
         "This happens when a traced function stores a value in a global, an attribute or a list "
         "that outlives the call. Return the value from the function instead."
     )

@@ -132,7 +132,9 @@ class BatchTracer(Tracer):
         self.aval = full.update(shape=full.shape[:dim] + full.shape[dim + 1 :])
 
     def origin(self) -> str:
-        return self.value.origin() if isinstance(self.value, Tracer) else "an argument under vmap"
+        return (
+            self.value.origin() if isinstance(self.value, Tracer) else "as an argument under vmap"
+        )
 
 
 class BatchTrace(Trace):

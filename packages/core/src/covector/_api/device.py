@@ -1,0 +1,91 @@
+"""Moving values between host and devices, and waiting for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jaxlib._jax as _jaxlib
+import numpy as np
+
+from covector._run.client import default_device
+from covector._run.transfer import host_value, put_on_device, put_sharded
+from covector._trace.trace import Tracer, typeof
+from covector._tree.prefix import flatten_axes
+from covector._tree.registry import dispatch_registry
+
+ArrayImpl = _jaxlib.ArrayImpl
+
+
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+) -> Any:
+    """A tree of values as arrays on a device, or spread by a sharding.
+
+    Args:
+      x: arrays, NumPy arrays, Python numbers, or a tree of them.
+      device: a device, a sharding, or a tree of them that is a prefix of ``x``. With None, values
+        go to the default device, and stay free to move (uncommitted).
+
+    >>> import covector
+    >>> covector.device_put(1.0).devices() == {covector.devices()[0]}
+    True
+    """
+    leaves, tree = dispatch_registry.flatten(x)
+    if device is None or _is_place(device):
+        places = [device] * len(leaves)
+    else:
+        places = flatten_axes("device_put device", tree, device)
+    return tree.unflatten([_put(v, p) for v, p in zip(leaves, places, strict=True)])
+
+
+def _is_place(x: Any) -> bool:
+    return isinstance(x, (_jaxlib.Device, _jaxlib.Sharding))
+
+
+def _put(x: Any, place: Any) -> Any:
+    if isinstance(x, Tracer):
+        return x  # placement of a traced value is the compiler's
+    aval = typeof(x)
+    if place is None:
+        return x if isinstance(x, ArrayImpl) else put_on_device(x, default_device(), False, aval)
+    if isinstance(place, _jaxlib.Device):
+        return put_on_device(x, place, True, aval)
+    if isinstance(place, _jaxlib.SingleDeviceSharding):
+        return put_on_device(x, place._device, True, aval)
+    if isinstance(place, _jaxlib.Sharding):
+        if isinstance(x, ArrayImpl) and x._sharding == place:
+            return x
+        return put_sharded(host_value(np.asarray(x), aval), aval, place, True)
+    raise TypeError(
+        "device_put: device must be a Device, a Sharding, None, or a tree of them, got "
+        f"{place!r} of type {type(place)}."
+    )
+
+
+def device_get(x: Any) -> Any:
+    """A tree of arrays as NumPy arrays on the host.
+
+    >>> import covector
+    >>> covector.device_get(covector.device_put(1.0)).dtype.name
+    'float32'
+    """
+    leaves, tree = dispatch_registry.flatten(x)
+    for v in leaves:
+        if isinstance(v, ArrayImpl) and v.is_fully_addressable:
+            v.copy_to_host_async()
+    return tree.unflatten(
+        [np.asarray(v) if isinstance(v, (ArrayImpl, Tracer)) else v for v in leaves]
+    )
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait until every array in a tree is computed; returns the tree.
+
+    >>> import covector
+    >>> float(covector.block_until_ready(covector.device_put(1.0)))
+    1.0
+    """
+    for v in dispatch_registry.flatten(x)[0]:
+        if hasattr(v, "block_until_ready"):
+            v.block_until_ready()
+    return x

@@ -1,0 +1,367 @@
+"""Functions with derivative rules of their own: how each trace runs them.
+
+`custom_jvp` and `custom_vjp` (in `custom_derivatives.py`) flatten a call into a `CustomJVP` or `CustomVJP`:
+a function of a flat list of arrays with its rules. `Trace.custom_call` gives it to the trace, which
+asks it for the right method. In eager code everything is plain Python, so the function and its rules may
+look at values. While staging, the call becomes an equation that keeps the rules beside the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from covector._ir.avals import ShapedArray
+from covector._ir.dtypes import is_complex, is_float
+from covector._ir.jaxpr import Jaxpr
+from covector._trace.primitive import Primitive
+from covector._trace.stage import StageTrace, staging
+from covector._trace.trace import typeof, use_trace
+from covector._transform.batch import BatchAxis, BatchTracer, batch
+from covector._transform.jvp import JVPTracer
+from covector._transform.linearize import (
+    CustomTapeEntry,
+    Linearized,
+    TapeEntry,
+    assemble,
+)
+
+Flat = list[Any]
+
+
+def has_tangent(aval: ShapedArray) -> bool:
+    """Whether values of this type have tangents."""
+    return is_float(aval.dtype) or is_complex(aval.dtype)
+
+
+def _stage(function: Callable[..., Flat], args: Sequence[Any], name: str) -> tuple[Jaxpr, Flat]:
+    """The program of ``function`` at the types of ``args``, and what it closes over."""
+    trace = StageTrace(name=name)
+    with staging(trace):
+        outs = function(*[trace.new_input(typeof(x)) for x in args])
+        return trace.finish(outs), trace.consts
+
+
+class CustomFunction:
+    """What both kinds share: running, and becoming an equation."""
+
+    primitive: Primitive
+
+    def __init__(self, name: str, run: Callable[..., Flat]):
+        self.name = name
+        self.run = run  # flat values -> flat outputs
+
+    def stage(self, trace: StageTrace, args: Sequence[Any]) -> Flat:
+        if trace.parent is not None and not any(getattr(x, "trace", None) is trace for x in args):
+            return trace.parent.custom_call(self, args)
+        jaxpr, consts = _stage(self.run, args, self.name)
+        params = {"jaxpr": jaxpr, "custom": self, "num_consts": len(consts)}
+        values = [*consts, *args]
+        program = self.primitive.jaxpr(tuple([typeof(x) for x in values]), params)
+        return trace.call(program, values)
+
+    def vectorized(self, axis: BatchAxis, dims: tuple) -> CustomFunction:
+        """The same kind of function on arrays with a batch axis; its outputs have it first."""
+        raise NotImplementedError
+
+    def batch(self, trace: Any, args: Sequence[Any]) -> Flat:
+        values, dims = trace.split(args)
+        if all(d is None for d in dims):
+            return trace.parent.custom_call(self, values)
+        outs = trace.parent.custom_call(self.vectorized(trace.axis, tuple(dims)), values)
+        return [BatchTracer(trace, x, 0) for x in outs]
+
+
+def _vmap(function: Callable[..., Any], axis: BatchAxis, in_axes: Any, out_axes: Any = 0) -> Any:
+    from covector._api.vmap import vmap
+
+    return vmap(function, in_axes, out_axes, axis_name=axis.name, axis_size=axis.size)
+
+
+# --- custom_jvp -----------------------------------------------------------------------------------
+
+
+class CustomJVP(CustomFunction):
+    """`rule(primals, tangents) -> (outs, tangents of outs)`, all flat; tangents are all given."""
+
+    def __init__(self, name: str, run: Callable[..., Flat], rule: Callable[..., Any]):
+        super().__init__(name, run)
+        self.rule = rule
+        self.primitive = custom_jvp_call_p
+
+    def vectorized(self, axis: BatchAxis, dims: tuple) -> CustomJVP:
+        run = _vmap(self.run, axis, dims)
+        tangent_dims = tuple(dims)
+
+        def rule(primals: Flat, tangents: Flat) -> Any:
+            batched = _vmap(lambda p, t: self.rule(list(p), list(t)), axis, (dims, tangent_dims))
+            outs, out_tangents = batched(tuple(primals), tuple(tangents))
+            return list(outs), list(out_tangents)
+
+        return CustomJVP(self.name, lambda *xs: list(run(*xs)), rule)
+
+    def jvp(self, trace: Any, args: Sequence[Any]) -> Flat:
+        primals, tangents = trace.split(args)
+        if all(t is None for t in tangents):
+            return trace.parent.custom_call(self, primals)
+        with use_trace(trace.parent):
+            outs, out_tangents = self.rule(primals, _instantiate(primals, tangents))
+        return [
+            JVPTracer(trace, x, t) if has_tangent(typeof(x)) else x
+            for x, t in zip(outs, out_tangents, strict=True)
+        ]
+
+    def linearize(self, trace: Any, args: Sequence[Any]) -> Flat:
+        """Run the rule on known primals and unknown tangents: what it stages is the linear part."""
+        primals = [trace.primal(x) for x in args]
+        mine = [x for x in args if trace.owns(x)]
+        if not mine:
+            return trace.parent.custom_call(self, primals)
+        linear = StageTrace(parent=trace.parent, name=self.name)
+        with use_trace(linear):
+            unknown = iter([linear.new_input(x.aval.tangent) for x in mine])
+            tangents = [next(unknown) if trace.owns(x) else None for x in args]
+            outs, out_tangents = self.rule(primals, _instantiate(primals, tangents))
+            mask = tuple([has_tangent(typeof(x)) for x in outs])
+            program = linear.finish([t for t, m in zip(out_tangents, mask, strict=True) if m])
+        residuals = linear.consts
+        split = Linearized(program, len(outs), tuple(range(len(residuals))), program, mask)
+        return trace.record(TapeEntry, (split, residuals), [x.node for x in mine], outs, mask)
+
+
+def _instantiate(primals: Sequence[Any], tangents: Sequence[Any]) -> Flat:
+    return [
+        zeros_tangent(typeof(x)) if t is None else t for x, t in zip(primals, tangents, strict=True)
+    ]
+
+
+def zeros_tangent(aval: ShapedArray) -> Any:
+    """A zero tangent as an array (float0 for integers)."""
+    from covector._api.autodiff import zero_cotangent
+
+    return zero_cotangent(aval)
+
+
+def _jvp_custom_jvp(
+    primals: Flat, tangents: Flat, *, jaxpr: Jaxpr, custom: CustomJVP, num_consts: int
+) -> Any:
+    _refuse_perturbed_consts(tangents[:num_consts], custom)
+    args = primals[num_consts:]
+    outs, out_tangents = custom.rule(args, _instantiate(args, tangents[num_consts:]))
+    return outs, [
+        t if has_tangent(typeof(x)) else None for x, t in zip(outs, out_tangents, strict=True)
+    ]
+
+
+def _refuse_perturbed_consts(tangents: Sequence[Any], custom: CustomFunction) -> None:
+    if any(t is not None for t in tangents):
+        from covector.errors import UnexpectedTracerError
+
+        raise UnexpectedTracerError(
+            f"The function {custom.name} has a derivative rule of its own, and closes over a value "
+            "that is being differentiated. The rule cannot know about it: pass the value as an "
+            "argument."
+        )
+
+
+def _batch_custom(
+    axis: BatchAxis,
+    args: Flat,
+    dims: tuple,
+    *,
+    jaxpr: Jaxpr,
+    custom: CustomFunction,
+    num_consts: int,
+) -> tuple[Flat, list[int]]:
+    program, _ = batch(jaxpr, axis, dims, (0,) * len(jaxpr.out_avals))
+    params = {
+        "jaxpr": program,
+        "custom": custom.vectorized(axis, dims[num_consts:]),
+        "num_consts": num_consts,
+    }
+    return custom.primitive.bind(*args, **params), [0] * len(jaxpr.out_avals)
+
+
+def _custom_primitive(name: str, **rules: Any) -> Primitive:
+    return Primitive(
+        name,
+        abstract=lambda *avals, jaxpr, custom, num_consts: list(jaxpr.out_avals),
+        lower=lambda ctx, args, in_avals, out_avals, *, jaxpr, custom, num_consts: ctx.inline(
+            jaxpr, args
+        ),
+        batch=_batch_custom,
+        effects=lambda params: params["jaxpr"].effects,
+        multiple_results=True,
+        **rules,
+    )
+
+
+custom_jvp_call_p = _custom_primitive("custom_jvp_call", jvp=_jvp_custom_jvp)
+
+
+# --- custom_vjp -----------------------------------------------------------------------------------
+
+
+class CustomVJP(CustomFunction):
+    """`forward(*args) -> (outs, residuals)`; `backward(residuals, cts) -> cts of args`, all flat.
+
+    A cotangent of an argument may be None, for zero; those of outputs are all given.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        run: Callable[..., Flat],
+        forward: Callable[..., tuple[Flat, Any]],
+        backward: Callable[[Any, Flat], Flat],
+    ):
+        super().__init__(name, run)
+        self.forward = forward
+        self.backward = backward
+        self.primitive = custom_vjp_call_p
+
+    def vectorized(self, axis: BatchAxis, dims: tuple) -> CustomVJP:
+        run = _vmap(self.run, axis, dims)
+        forward = _vmap(lambda *xs: self.forward(*xs), axis, dims)
+
+        def backward(residuals: Any, cts: Flat) -> Flat:
+            given: list[bool] = []
+
+            def present(residuals: Any, cts: Flat) -> Flat:
+                found = self.backward(residuals, list(cts))
+                given[:] = [ct is not None for ct in found]
+                return [ct for ct in found if ct is not None]
+
+            results = iter(_vmap(present, axis, (0, 0))(residuals, list(cts)))
+            return [
+                _unbatch(next(results), d) if g else None for g, d in zip(given, dims, strict=True)
+            ]
+
+        return CustomVJP(
+            self.name,
+            lambda *xs: list(run(*xs)),
+            lambda *xs: tuple(forward(*xs)),  # type: ignore[arg-type,return-value]
+            backward,
+        )
+
+    def jvp(self, trace: Any, args: Sequence[Any]) -> Flat:
+        primals, tangents = trace.split(args)
+        if all(t is None for t in tangents):
+            return trace.parent.custom_call(self, primals)
+        raise forward_mode_error(self.name)
+
+    def linearize(self, trace: Any, args: Sequence[Any]) -> Flat:
+        primals = [trace.primal(x) for x in args]
+        owned = [trace.owns(x) for x in args]
+        if True not in owned:
+            return trace.parent.custom_call(self, primals)
+        with use_trace(trace.parent):
+            outs, residuals = self.forward(*primals)
+        avals = [typeof(x) for x in outs]
+        mask = tuple([has_tangent(a) for a in avals])
+
+        def pull_back(cts: Flat) -> Flat:
+            given = iter(cts)
+            full = [next(given) if m else None for m in mask]
+            full = [
+                zeros_tangent(a) if ct is None else ct for ct, a in zip(full, avals, strict=True)
+            ]
+            found = self.backward(residuals, full)
+            return [ct for ct, m in zip(found, owned, strict=True) if m]
+
+        nodes = [x.node for x in args if trace.owns(x)]
+        return trace.record(CustomTapeEntry, (pull_back,), nodes, outs, mask)
+
+
+def forward_mode_error(name: str) -> TypeError:
+    """The error for forward-mode differentiation of a custom_vjp function."""
+    return TypeError(
+        "can't apply forward-mode differentiation (jvp) to a custom_vjp function: "
+        f"{name}. Define a custom_jvp rule instead if both modes are needed."
+    )
+
+
+def _unbatch(ct: Any, dim: int | None) -> Any:
+    """A cotangent with its batch axis first, as its argument has it (summed if it has none)."""
+    from covector.lax.reduce import reduce_sum
+    from covector.lax.shape import move_axis
+
+    if getattr(ct, "dtype", None) is not None and not hasattr(ct, "aval"):
+        return ct[0] if dim is None else ct  # float0
+    if dim is None:
+        return reduce_sum(ct, (0,))
+    return ct if dim == 0 else move_axis(ct, 0, dim)
+
+
+def _linearize_custom_vjp(call: Jaxpr, mask: tuple, instantiate: tuple | None) -> Linearized:
+    """Stage the forward rule; the linear part is one equation that only knows its transpose."""
+    params = call.eqns[0].params
+    custom, num_consts = params["custom"], params["num_consts"]
+    _refuse_perturbed_consts([True if m else None for m in mask[:num_consts]], custom)
+    from covector._tree.registry import dispatch_registry
+
+    trace = StageTrace(embed_constants=True, name=custom.name)
+    with staging(trace):
+        inputs = [trace.new_input(a) for a in call.in_avals]
+        outs, residuals = custom.forward(*inputs[num_consts:])
+        leaves, tree = dispatch_registry.flatten(residuals)
+        num_forward = len(trace.eqns)
+        out_mask = tuple([has_tangent(a) for a in call.out_avals])
+        tangents = [
+            trace.new_input(a.tangent) for a, m in zip(call.in_avals, mask, strict=True) if m
+        ]
+        out_tangents = custom_vjp_linear_p.bind(
+            *leaves,
+            *tangents,
+            custom=custom,
+            tree=tree,
+            mask=mask[num_consts:],
+            out_avals=tuple(call.out_avals),
+        )
+        out_atoms = [trace.constant(x) for x in outs]
+        tangent_atoms = [t.atom for t in out_tangents]
+    num_in = len(inputs)
+    return assemble(
+        trace.invars[:num_in],
+        trace.invars[num_in:],
+        trace.eqns[:num_forward],
+        trace.eqns[num_forward:],
+        out_atoms,
+        tangent_atoms,
+        out_mask,
+    )
+
+
+def _transpose_linear(
+    cts: Flat, *args: Any, custom: CustomVJP, tree: Any, mask: tuple, out_avals: tuple
+) -> Flat:
+    num_residuals = tree.num_leaves
+    given = iter(cts)
+    full = [next(given) if has_tangent(a) else None for a in out_avals]
+    full = [zeros_tangent(a) if ct is None else ct for ct, a in zip(full, out_avals, strict=True)]
+    found = custom.backward(tree.unflatten(args[:num_residuals]), full)
+    return [None] * num_residuals + [ct for ct, m in zip(found, mask, strict=True) if m]
+
+
+def _refuse_forward(*args: Any, custom: CustomVJP, **_: Any) -> Any:
+    raise forward_mode_error(custom.name)
+
+
+def _jvp_custom_vjp(primals: Flat, tangents: Flat, *, custom: CustomVJP, **_: Any) -> Any:
+    raise forward_mode_error(custom.name)
+
+
+custom_vjp_call_p = _custom_primitive(
+    "custom_vjp_call", jvp=_jvp_custom_vjp, linearize=_linearize_custom_vjp
+)
+
+# The tangent map of a custom_vjp function: it has a transpose, and nothing else.
+custom_vjp_linear_p = Primitive(
+    "custom_vjp_linear",
+    abstract=lambda *avals, custom, tree, mask, out_avals: [
+        a.tangent for a in out_avals if has_tangent(a)
+    ],
+    lower=lambda ctx, args, in_avals, out_avals, **params: _refuse_forward(**params),
+    transpose=_transpose_linear,
+    multiple_results=True,
+)

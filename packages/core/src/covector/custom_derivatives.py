@@ -1,0 +1,303 @@
+"""Derivative rules of one's own: `custom_jvp` and `custom_vjp`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from covector._api.tracing import check_outputs, function_name
+from covector._ir import dtypes
+from covector._trace.trace import current_trace_state, typeof
+from covector._transform.custom import CustomJVP, CustomVJP, custom_jvp_call_p, custom_vjp_call_p
+from covector._transform.custom import has_tangent as _has_tangent
+from covector._tree.registry import dispatch_registry
+
+__all__ = ["custom_jvp", "custom_jvp_call_p", "custom_vjp", "custom_vjp_call_p"]
+
+
+class _Call:
+    """One call's arguments: which are differentiated, flattened, and how to put them back."""
+
+    def __init__(
+        self, fun: Callable[..., Any], args: tuple, kwargs: dict, nondiff: tuple[int, ...]
+    ):
+        args = resolve_keywords(fun, args, kwargs)
+        positions = {i % len(args) for i in nondiff} if nondiff else set()
+        self.all_args = args
+        self.positions = positions
+        self.nondiff = tuple([args[i] for i in sorted(positions)])
+        self.dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
+        self.leaves, self.tree = dispatch_registry.flatten(self.dynamic)
+        self.out_tree: Any = None
+
+    def merge(self, dynamic: Sequence[Any]) -> list[Any]:
+        given = iter(dynamic)
+        return [x if i in self.positions else next(given) for i, x in enumerate(self.all_args)]
+
+
+def resolve_keywords(fun: Callable[..., Any], args: tuple, kwargs: dict) -> tuple:
+    """All arguments by position, with defaults filled in."""
+    if not kwargs:
+        try:
+            parameters = inspect.signature(fun).parameters.values()
+        except (ValueError, TypeError):
+            return args
+        if len(args) >= sum(
+            p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters
+        ):
+            return args
+    bound = inspect.signature(fun).bind(*args, **kwargs)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(
+            f"{function_name(fun)}: functions with derivative rules take positional arguments; "
+            f"could not give {sorted(bound.kwargs)} by position."
+        )
+    return bound.args
+
+
+class custom_jvp:
+    """A function whose derivative is given by a rule, for both modes of differentiation.
+
+    >>> import covector
+    >>> @covector.custom_jvp
+    ... def f(x):
+    ...     return covector.lax.sin(x)
+    >>> @f.defjvp
+    ... def f_jvp(primals, tangents):
+    ...     (x,), (t,) = primals, tangents
+    ...     return f(x), covector.lax.mul(t, 3.0)
+    >>> float(covector.grad(f)(0.0))
+    3.0
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ):
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = _nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
+        self.jvp: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Set the rule: ``jvp(*nondiff, primals, tangents) -> (out, tangent of out)``."""
+        if symbolic_zeros:
+            raise NotImplementedError("custom_jvp: symbolic_zeros=True is not offered yet.")
+        self.jvp = jvp
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Set a rule for each argument: ``jvp(tangent, out, *args) -> tangent``, or None for zero."""
+        if self.nondiff_argnums:
+            raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
+
+        def jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+            from covector.lax.elementwise import add_any
+            from covector.lax.shape import zeros_of
+
+            out = self(*primals)
+            terms = [f(t, out, *primals) for f, t in zip(jvps, tangents, strict=True) if f]
+            total = functools.reduce(add_any, terms) if terms else zeros_of(typeof(out).tangent)
+            return out, total
+
+        self.defjvp(jvp)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = function_name(self.fun)
+        if self.jvp is None:
+            raise AttributeError(
+                f"No JVP defined for custom_jvp function {name} using defjvp. Define one, or call "
+                "the function without the decorator."
+            )
+        call = _Call(self.fun, args, kwargs, self.nondiff_argnums)
+
+        def run(*leaves: Any) -> list[Any]:
+            out = self.fun(*call.merge(call.tree.unflatten(leaves)))
+            outs, call.out_tree = dispatch_registry.flatten(out)
+            check_outputs(outs, name)
+            return outs
+
+        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list, list]:
+            assert self.jvp is not None
+            result = self.jvp(
+                *call.nondiff, call.tree.unflatten(primals), call.tree.unflatten(tangents)
+            )
+            outs, out_tangents, call.out_tree = _check_rule_result(result, self.jvp, name)
+            return outs, out_tangents
+
+        outs = current_trace_state.value.custom_call(CustomJVP(name, run, rule), call.leaves)
+        return call.out_tree.unflatten(outs)
+
+
+def _nondiff_positions(fun: Any, argnums: Any, argnames: Any) -> tuple[int, ...]:
+    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    if names:
+        parameters = list(inspect.signature(fun).parameters)
+        unknown = [n for n in names if n not in parameters]
+        if unknown:
+            raise ValueError(
+                f"nondiff_argnames {unknown} are not arguments of {function_name(fun)}: "
+                f"{parameters}"
+            )
+        positions = tuple(sorted({*positions, *[parameters.index(n) for n in names]}))
+    return positions
+
+
+def _check_rule_result(result: Any, jvp: Any, name: str) -> tuple[list, list, Any]:
+    rule = function_name(jvp)
+    if not (isinstance(result, (list, tuple)) and len(result) == 2):
+        raise TypeError(
+            f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of "
+            f"length two) representing primal and tangent outputs, but got {result!r:.100}."
+        )
+    outs, tree = dispatch_registry.flatten(result[0])
+    tangents, tangent_tree = dispatch_registry.flatten(result[1])
+    if tree != tangent_tree:
+        raise TypeError(
+            f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs "
+            f"with equal container (pytree) structures, but got {tree} and {tangent_tree}."
+        )
+    for x, t in zip(outs, tangents, strict=True):
+        expected = typeof(x).tangent
+        if expected.dtype == dtypes.float0:
+            continue
+        got = typeof(t)
+        if (got.shape, got.dtype) != (expected.shape, expected.dtype):
+            raise TypeError(
+                f"Custom JVP rule {rule} for function {name} must produce primal and tangent "
+                f"outputs with corresponding shapes and dtypes. Expected a tangent of type "
+                f"{expected.str_short()}, got {got.str_short()}."
+            )
+    return outs, tangents, tree
+
+
+class custom_vjp:
+    """A function whose reverse-mode derivative is given by a forward and a backward rule.
+
+    >>> import covector
+    >>> @covector.custom_vjp
+    ... def f(x):
+    ...     return covector.lax.sin(x)
+    >>> f.defvjp(lambda x: (f(x), None), lambda residuals, ct: (covector.lax.mul(ct, 3.0),))
+    >>> float(covector.grad(f)(0.0))
+    3.0
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ):
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = _nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
+        self.fwd: Callable[..., Any] | None = None
+        self.bwd: Callable[..., Any] | None = None
+
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """Set the rules: ``fwd(*args) -> (out, residuals)``, ``bwd(*nondiff, residuals, ct) -> cts``."""
+        if symbolic_zeros:
+            raise NotImplementedError("custom_vjp: symbolic_zeros=True is not offered yet.")
+        self.fwd = fwd
+        self.bwd = bwd
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = function_name(self.fun)
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(
+                f"No VJP defined for custom_vjp function {name} using defvjp. Define one, or call "
+                "the function without the decorator."
+            )
+        call = _Call(self.fun, args, kwargs, self.nondiff_argnums)
+
+        def run(*leaves: Any) -> list[Any]:
+            out = self.fun(*call.merge(call.tree.unflatten(leaves)))
+            outs, call.out_tree = dispatch_registry.flatten(out)
+            check_outputs(outs, name)
+            return outs
+
+        def forward(*leaves: Any) -> tuple[list, Any]:
+            assert self.fwd is not None
+            result = self.fwd(*call.merge(call.tree.unflatten(leaves)))
+            if not (isinstance(result, (list, tuple)) and len(result) == 2):
+                raise TypeError(
+                    f"Custom VJP fwd rule {function_name(self.fwd)} for function {name} must "
+                    "produce a pair (list or tuple of length two) of the output and the residuals, "
+                    f"but got {result!r:.100}."
+                )
+            outs, call.out_tree = dispatch_registry.flatten(result[0])
+            return outs, result[1]
+
+        def backward(residuals: Any, cts: Sequence[Any]) -> list[Any]:
+            assert self.bwd is not None
+            result = self.bwd(*call.nondiff, residuals, call.out_tree.unflatten(cts))
+            return _check_cotangents(result, call, self.bwd, name)
+
+        custom = CustomVJP(name, run, forward, backward)
+        outs = current_trace_state.value.custom_call(custom, call.leaves)
+        return call.out_tree.unflatten(outs)
+
+
+def _check_cotangents(result: Any, call: _Call, bwd: Any, name: str) -> list[Any]:
+    """Flat cotangents for the differentiated leaves; None where the rule gave None."""
+    rule = function_name(bwd)
+    if isinstance(result, list):
+        result = tuple(result)
+    if not isinstance(result, tuple) or len(result) != len(call.dynamic):
+        raise TypeError(
+            f"Custom VJP bwd rule {rule} for function {name} must produce a tuple of length equal "
+            f"to the number of differentiated arguments ({len(call.dynamic)}), but got "
+            f"{result!r:.100}."
+        )
+    flat: list[Any] = []
+    for position, (ct, arg) in enumerate(zip(result, call.dynamic, strict=True)):
+        flat += _cotangents_of(ct, arg, f"argument {position}", rule, name)
+    return flat
+
+
+def _cotangents_of(ct: Any, arg: Any, where: str, rule: str, name: str) -> list[Any]:
+    leaves, tree = dispatch_registry.flatten(arg)
+    if ct is None:
+        return [None] * len(leaves)
+    try:
+        cts = tree.flatten_up_to(ct)
+    except ValueError as error:
+        raise TypeError(
+            f"Custom VJP bwd rule {rule} for function {name} must produce cotangents with the same "
+            f"container (pytree) structure as the arguments, but for {where} it did not: {error}"
+        ) from None
+    found = []
+    for x, t in zip(leaves, cts, strict=True):
+        aval = typeof(x)
+        if t is None or not _has_tangent(aval):
+            found.append(None)
+            continue
+        got = typeof(t)
+        if got.shape != aval.shape or got.dtype != aval.dtype:
+            raise ValueError(
+                f"Custom VJP bwd rule {rule} for function {name} must produce cotangents of the "
+                f"shapes and dtypes of the arguments: for {where} expected {aval.str_short()}, got "
+                f"{got.str_short()}."
+            )
+        found.append(t)
+    return found
