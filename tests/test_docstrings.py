@@ -14,7 +14,7 @@ def with_examples(pattern: str) -> list[Path]:
     return sorted(path for path in ROOT.glob(pattern) if ">>> " in path.read_text("utf-8"))
 
 
-def module_of(path: Path) -> str:
+def module_name(path: Path) -> str:
     source = path.relative_to(ROOT / "packages").parts[2:]
     return ".".join(source).removesuffix(".py").removesuffix(".__init__")
 
@@ -28,7 +28,10 @@ def common_names() -> dict[str, object]:
     return {"covector": covector, "lax": covector.lax, "jnp": jnp, "np": np}
 
 
-@pytest.mark.parametrize("module", map(module_of, with_examples("packages/*/src/**/*.py")))
+MODULES = [module_name(path) for path in with_examples("packages/*/src/**/*.py")]
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_docstrings(module):
     outcome = doctest.testmod(
         import_module(module), extraglobs=common_names(), optionflags=OPTIONS, report=True
