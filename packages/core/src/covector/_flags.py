@@ -8,8 +8,9 @@ a `with` block. The table of all flags is in `_config.py`.
 from __future__ import annotations
 
 import os
+import threading
+import weakref
 from collections.abc import Callable
-from threading import get_ident
 from typing import Any, NamedTuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # before jaxlib is loaded, or it has no effect
@@ -31,7 +32,7 @@ class Kind(NamedTuple):
     normalize: Callable[[Any], Any] = lambda value: value
 
 
-_TRUTHS = dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True)
+_TRUTHS: dict[str, bool] = dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True)
 _TRUTHS |= dict.fromkeys(("0", "false", "f", "no", "n", "off", ""), False)
 
 
@@ -95,23 +96,33 @@ class TraceContext:
         return f"TraceContext({inside})"
 
 
-_contexts: dict[tuple, TraceContext] = {}
+# A context lives as long as a memo is keyed by it, or a thread is in it.
+_contexts: weakref.WeakValueDictionary[tuple, TraceContext] = weakref.WeakValueDictionary()
+_contexts_lock = threading.Lock()
 _generation = object()  # replaced whenever a process-wide value changes
-_current = m.config.Config("trace_context", (None, None))  # thread-local: (generation, context)
+_STALE = (None, None)
+_current = m.config.Config("trace_context", _STALE)  # thread-local: (generation, context)
 
 
 def trace_context() -> TraceContext:
     """The trace context of this thread now. Hot: 0.1 us, it is part of every memo key."""
     generation, context = _current.value
-    return context if generation is _generation else _refresh()
+    return context if generation is _generation else _renewed_context()
 
 
-def _refresh() -> TraceContext:
+def _renewed_context() -> TraceContext:
     generation = _generation  # before the values: a change in between is then seen next time
     values = m.config.trace_context()
-    context = _contexts.get(values) or _contexts.setdefault(values, TraceContext(values))
+    context = _contexts.get(values)
+    if context is None:
+        with _contexts_lock:
+            context = _contexts.setdefault(values, TraceContext(values))
     _current.set_local((generation, context))
     return context
+
+
+_swap_local = m.config.Config.swap_local
+_set_global = m.config.Config.set_global
 
 
 class KeyedState(m.config.Config):
@@ -130,14 +141,14 @@ class KeyedState(m.config.Config):
 
     def set_global(self, value: Any) -> None:
         """Set the process-wide value."""
-        super().set_global(value)
+        _set_global(self, value)
         _renew()
 
     def swap_local(self, value: Any) -> Any:
         """Set the thread-local value (UNSET removes it) and return the old one."""
-        old = super().swap_local(value)
+        old = _swap_local(self, value)
         if self.in_key:
-            _refresh()
+            _current.set_local(_STALE)
         return old
 
     def set_local(self, value: Any) -> None:
@@ -224,7 +235,10 @@ class Flag(KeyedState):
         """Set the thread-local value (UNSET removes it) and return the old one."""
         if self.on_change:
             self._notify(None if value is UNSET else value, True)
-        return super().swap_local(value)
+        old = _swap_local(self, value)
+        if self.in_key:
+            _current.set_local(_STALE)
+        return old
 
     def notify(self, callback: Callable[[Any, bool], None]) -> None:
         """Call `callback(value, is_thread_local)` before each change; it may raise to refuse it.
@@ -258,10 +272,10 @@ class Scope:
 
     def __enter__(self) -> None:
         old = [flag.swap_local(self._value) for flag in self._flags]
-        self._saved.setdefault(get_ident(), []).append(old)
+        self._saved.setdefault(threading.get_ident(), []).append(old)
 
     def __exit__(self, *exception: object) -> None:
-        for flag, old in zip(self._flags, self._saved[get_ident()].pop(), strict=True):
+        for flag, old in zip(self._flags, self._saved[threading.get_ident()].pop(), strict=True):
             flag.swap_local(old)
 
     def __call__[**P, R](self, fun: Callable[P, R]) -> Callable[P, R]:
