@@ -12,7 +12,9 @@ from covector._api.tracing import argument_avals, function_name
 from covector._api.vmap import vmap
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
-from covector._trace.trace import current_trace_state, typeof, use_trace
+from covector._run.client import default_device
+from covector._run.transfer import put_on_device
+from covector._trace.trace import current_trace_state, staging_state, typeof, use_trace
 from covector._transform.jvp import JVPTrace, JVPTracer
 from covector._transform.linearize import LinearizeTrace
 from covector._tree.registry import dispatch_registry
@@ -90,13 +92,26 @@ def value_and_grad(
             aux = _primals(aux, trace)
         _check_grad_output(out, holomorphic)
         value = as_array(trace.primal(out))
-        seed = np.ones((), value.dtype)[()]
-        cotangents = trace.pull_back([out], [seed])
+        cotangents = trace.pull_back([out], [_one(value.aval)])
         gradients = [_finish_cotangent(t, cotangents, x) for t, x in zip(tracers, leaves)]
         result = tree.unflatten(gradients)
         return ((value, aux) if has_aux else value), result
 
     return value_and_gradient
+
+
+_ones: dict[Any, Any] = {}
+
+
+def _one(aval: ShapedArray) -> Any:
+    """The cotangent that a gradient starts from: an array made once, or a literal if staging."""
+    if staging_state.value:
+        return np.ones((), aval.dtype)[()]
+    key = (aval, default_device())
+    one = _ones.get(key)
+    if one is None:
+        one = _ones[key] = put_on_device(np.ones((), aval.dtype), key[1], False, aval)
+    return one
 
 
 def _check_callable(fun: Any, name: str) -> None:

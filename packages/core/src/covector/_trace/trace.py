@@ -16,7 +16,8 @@ from typing import Any
 import jaxlib._jax as _jaxlib
 import numpy as np
 
-from covector._config import enable_x64_state, trace_context
+from covector._config import enable_x64_state
+from covector._config import trace_context as trace_context
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
@@ -166,8 +167,6 @@ def escaped_tracer_error(tracer: Tracer) -> UnexpectedTracerError:
 # --- types of values ----------------------------------------------------------------------------
 
 _scalar_avals: dict[Any, ShapedArray] = {}
-_INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
-_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 def typeof(x: Any) -> ShapedArray:
@@ -176,38 +175,48 @@ def typeof(x: Any) -> ShapedArray:
     >>> typeof(1.0)
     f32[] weak
     """
-    try:
-        return x.aval
-    except AttributeError:
-        return _type_of_host_value(x)
+    aval = getattr(x, "aval", None)
+    return _type_of_host_value(x) if aval is None else aval
 
 
 def _type_of_host_value(x: Any) -> ShapedArray:
     kind = type(x)
-    if kind is int or (isinstance(x, int) and not isinstance(x, bool)):
-        wide = enable_x64_state.value
-        low, high = (_INT64_MIN, _INT64_MAX) if wide else (_INT32_MIN, _INT32_MAX)
-        if not low <= x <= high:
-            remedy = (
-                "Use a float, or an array of dtype uint64."
-                if wide
-                else "Enable 64-bit types with covector.config.update('jax_enable_x64', True), "
-                "or pass an array of another dtype."
-            )
-            raise OverflowError(
-                f"Python int {x} too large to convert to {'int64' if wide else 'int32'}. {remedy}"
-            )
-    if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
-        key = (kind, enable_x64_state.value)
-        aval = _scalar_avals.get(key)
-        if aval is None:
-            dtype = dtypes.scalar_dtype(kind)
-            aval = _scalar_avals[key] = ShapedArray((), dtype, kind is not bool)
-        return aval
-    if isinstance(x, (np.ndarray, np.generic)):
+    if kind is float:
+        return _type_of_scalar(kind)
+    if isinstance(x, np.ndarray | np.generic):
         check_fits_32_bits(x)
         return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
+    if isinstance(x, int) and not isinstance(x, bool):
+        _check_python_int(x)
+        return _type_of_scalar(int)
+    if isinstance(x, bool | float | complex):
+        return _type_of_scalar(kind)
     raise not_an_array(x)
+
+
+def _type_of_scalar(kind: type) -> ShapedArray:
+    """The type of a Python number: weak, except for bool."""
+    key = (kind, enable_x64_state.value)
+    aval = _scalar_avals.get(key)
+    if aval is None:
+        base = next(t for t in (bool, int, float, complex) if issubclass(kind, t))
+        aval = ShapedArray((), dtypes.scalar_dtype(base), base is not bool)
+        _scalar_avals[key] = aval
+    return aval
+
+
+def _check_python_int(x: int) -> None:
+    wide = enable_x64_state.value
+    if not -(2**63 if wide else 2**31) <= x < (2**63 if wide else 2**31):
+        remedy = (
+            "Use a float, or an array of dtype uint64."
+            if wide
+            else "Enable 64-bit types with covector.config.update('jax_enable_x64', True), or pass "
+            "an array of another dtype."
+        )
+        raise OverflowError(
+            f"Python int {x} too large to convert to {'int64' if wide else 'int32'}. {remedy}"
+        )
 
 
 def check_fits_32_bits(x: Any) -> None:

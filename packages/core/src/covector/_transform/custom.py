@@ -126,7 +126,9 @@ class CustomJVP(CustomFunction):
             program = linear.finish([t for t, m in zip(out_tangents, mask, strict=True) if m])
         residuals = linear.consts
         split = Linearized(program, len(outs), tuple(range(len(residuals))), program, mask)
-        return trace.record(TapeEntry, (split, residuals), [x.node for x in mine], outs, mask)
+        nodes = [x.node for x in mine]
+        avals = [typeof(x) for x in outs]
+        return trace.record(TapeEntry, (split, residuals), nodes, outs, mask, avals)
 
 
 def _instantiate(primals: Sequence[Any], tangents: Sequence[Any]) -> Flat:
@@ -270,7 +272,7 @@ class CustomVJP(CustomFunction):
             return [ct for ct, m in zip(found, owned, strict=True) if m]
 
         nodes = [x.node for x in args if trace.owns(x)]
-        return trace.record(CustomTapeEntry, (pull_back,), nodes, outs, mask)
+        return trace.record(CustomTapeEntry, (pull_back,), nodes, outs, mask, avals)
 
 
 def forward_mode_error(name: str) -> TypeError:

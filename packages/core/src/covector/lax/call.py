@@ -29,9 +29,9 @@ def _jvp(primals: list, tangents: list, *, jaxpr: Jaxpr, name: str) -> tuple[lis
 def _linearize(call: Jaxpr, mask: tuple, instantiate: tuple | None) -> Linearized:
     params = call.eqns[0].params
     split = linearize(params["jaxpr"], mask, instantiate)
-    return split._replace(
-        forward=call_program(split.forward, params["name"]),
-        tangent=call_program(split.tangent, f"linear_{params['name']}"),
+    return split.with_programs(
+        call_program(split.forward, params["name"]),
+        call_program(split.tangent, f"linear_{params['name']}"),
     )
 
 
