@@ -165,6 +165,28 @@ def test_a_flag_has_no_truth_value():
         bool(enable_x64)
 
 
+def test_a_scope_is_shared_by_threads():
+    """As a decorator of a function that many threads call is."""
+    failures = []
+
+    @enable_x64(True)
+    def inner(depth):
+        failures.extend([depth] if enable_x64.value is not True else [])
+        return depth and inner(depth - 1)
+
+    def work():
+        for _ in range(200):
+            inner(3)
+            failures.extend(["outside"] if enable_x64.value is not False else [])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
 def test_local_values_belong_to_their_thread():
     seen, scope = [], enable_x64(True)
     inside, done = threading.Event(), threading.Event()
@@ -355,6 +377,16 @@ def test_environment_variables():
 def test_a_wrong_environment_variable_is_named(variable, text):
     with pytest.raises(AssertionError, match=f"ValueError: the environment variable {variable}"):
         run("import covector._config", **{variable: text})
+
+
+def test_flags_of_the_command_line(monkeypatch):
+    arguments = ["program", "--jax_enable_x64", "--covector_debug_nans=1", "--steps=3", "--jax_foo"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    config.parse_flags_with_absl()
+    assert (enable_x64.value, _config.debug_nans.value) == (True, True)
+    monkeypatch.setattr(sys, "argv", ["program", "--jax_enable_x64=maybe"])
+    with pytest.raises(ValueError, match="--jax_enable_x64=maybe must be a bool"):
+        config.config_with_absl()
 
 
 def test_import_is_light():

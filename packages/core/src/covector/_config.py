@@ -30,6 +30,7 @@ from covector._flags import (
     find,
     m,
     optional,
+    parse,
     trace_context,
 )
 from covector.errors import did_you_mean, warn_user
@@ -588,6 +589,21 @@ class Config:
         raise AttributeError(
             f"config.{name} cannot be assigned; write config.update({name!r}, {value!r})."
         )
+
+    def parse_flags_with_absl(self) -> None:
+        """Set the flags that the command line gives as `--jax_enable_x64=True`.
+
+        Other arguments, and `sys.argv` itself, are left alone; absl is not needed.
+        """
+        import sys
+
+        for argument in sys.argv[1:]:
+            name, assigned, text = argument.removeprefix("--").partition("=")
+            flag = find(name) if argument.startswith(("--jax", "--covector")) else None
+            if flag is not None:
+                flag.update(parse(text if assigned else "true", flag.kind, argument))
+
+    config_with_absl = parse_flags_with_absl
 
     @property
     def values(self) -> dict[str, Any]:

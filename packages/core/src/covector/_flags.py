@@ -271,12 +271,17 @@ class Scope:
         self._saved: dict[int, list[list[Any]]] = {}
 
     def __enter__(self) -> None:
-        old = [flag.swap_local(self._value) for flag in self._flags]
+        value = self._value
+        old = [flag.swap_local(value) for flag in self._flags]
         self._saved.setdefault(threading.get_ident(), []).append(old)
 
     def __exit__(self, *exception: object) -> None:
-        for flag, old in zip(self._flags, self._saved[threading.get_ident()].pop(), strict=True):
+        thread = threading.get_ident()
+        stack = self._saved[thread]
+        for flag, old in zip(self._flags, stack.pop()):
             flag.swap_local(old)
+        if not stack:
+            del self._saved[thread]
 
     def __call__[**P, R](self, fun: Callable[P, R]) -> Callable[P, R]:
         from functools import wraps
@@ -307,15 +312,20 @@ def environment_names(name: str) -> tuple[str, str]:
 def _from_environment(name: str, kind: Kind, default: Any) -> Any:
     for variable in environment_names(name):
         text = os.environ.get(variable)
-        if text is None:
-            continue
-        try:
-            value = kind.parse(text)
-            if not kind.accepts(value):
-                raise ValueError(text)
-            return value
-        except ValueError:
-            raise ValueError(
-                f"the environment variable {variable} must be {kind.description}, but is {text!r}."
-            ) from None
+        if text is not None:
+            return parse(text, kind, f"the environment variable {variable}")
     return default
+
+
+def parse(text: str, kind: Kind, source: str) -> Any:
+    """The value that a text stands for; `ValueError` naming the source if there is none."""
+    try:
+        value = kind.parse(text)
+    except ValueError:
+        value = _NO_VALUE
+    if not kind.accepts(value):
+        raise ValueError(f"{source} must be {kind.description}, but is {text!r}.")
+    return value
+
+
+_NO_VALUE = object()  # of no kind

@@ -20,6 +20,7 @@ from covector._tree.registration import (
     register_pytree_with_keys_class as register_pytree_with_keys_class,
 )
 from covector._tree.registration import register_static as register_static
+from covector._tree.registry import PyTreeDef as PyTreeDef
 from covector._tree.registry import pytree as _pytree
 from covector._tree.registry import registry as default_registry
 
@@ -62,7 +63,6 @@ __all__ = [
     "treedef_tuple",
 ]
 
-PyTreeDef = _pytree.PyTreeDef
 SequenceKey = _pytree.SequenceKey
 DictKey = _pytree.DictKey
 GetAttrKey = _pytree.GetAttrKey

@@ -178,13 +178,14 @@ def to_real_dtype(dtype: DType) -> np.dtype:
     dtype('float32')
     """
     dtype = np.dtype(dtype)
-    return {_COMPLEX64: _FLOAT32, _COMPLEX128: _FLOAT64}.get(dtype, dtype)
+    return _REAL_PARTS.get(dtype) or dtype
 
 
 _INT32, _INT64 = DTYPES["int32"], DTYPES["int64"]
 _UINT32, _UINT64 = DTYPES["uint32"], DTYPES["uint64"]
 _FLOAT32, _FLOAT64 = DTYPES["float32"], DTYPES["float64"]
 _COMPLEX64, _COMPLEX128 = DTYPES["complex64"], DTYPES["complex128"]
+_REAL_PARTS = {_COMPLEX64: _FLOAT32, _COMPLEX128: _FLOAT64}
 
 # --- 64 bits ----------------------------------------------------------------------------------
 
@@ -426,7 +427,7 @@ def promote_types(a: Any, b: Any) -> np.dtype:
     nodes = frozenset(_promotion_node(x) for x in (a, b))
     strict = numpy_dtype_promotion.value == "strict"
     bound = _least_upper_bound(nodes, strict, enable_x64.value)
-    return _SCALAR_DTYPES.get(bound, bound)
+    return scalar_dtype(bound, x64=True) if bound in _SCALAR_DTYPES else bound
 
 
 def _promotion_node(x: Any) -> Any:
@@ -569,15 +570,13 @@ def itemsize_bits(dtype: Any) -> int:
     >>> itemsize_bits("int4"), itemsize_bits("complex64")
     (4, 64)
     """
-    if dtype is None:
-        raise ValueError("itemsize_bits: dtype must not be None.")
     try:
-        dtype = np.dtype(dtype)
+        known = None if dtype is None else np.dtype(dtype)
     except TypeError:
-        dtype = None
-    if dtype not in DTYPE_TO_MLIR or dtype == float0:
+        known = None
+    if known is None or known not in DTYPE_TO_MLIR or known == float0:
         raise ValueError(f"itemsize_bits: {dtype} is not a dtype that arrays can have.")
-    return _BITS.get(dtype, 8 * dtype.itemsize)
+    return _BITS[known] if known in _BITS else 8 * known.itemsize
 
 
 _BITS = {DTYPES[name]: 2 for name in ("int2", "uint2")}

@@ -10,9 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from covector._tree.registry import pytree, registry
-
-PyTreeDef = pytree.PyTreeDef
+from covector._tree.registry import PyTreeDef, registry
 
 
 def is_none(x: Any) -> bool:

@@ -15,7 +15,7 @@ from covector._tree.registry import register_dataclass_node, register_node
 def register_pytree_node(
     nodetype: type,
     flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]],
-    unflatten_func: Callable[[Any, Iterable[Any]], Any],
+    unflatten_func: Callable[[Any, Any], Any],
     flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Hashable]]
     | None = None,
 ) -> None:
@@ -49,7 +49,7 @@ def register_pytree_node(
 def register_pytree_with_keys(
     nodetype: type,
     flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Hashable]],
-    unflatten_func: Callable[[Any, Iterable[Any]], Any],
+    unflatten_func: Callable[[Any, Any], Any],
     flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]] | None = None,
 ) -> None:
     """`register_pytree_node` for a flattening that gives the key of each child.

@@ -14,11 +14,28 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from covector._flags import m
 
 pytree = m.pytree
+
+if TYPE_CHECKING:
+
+    class PyTreeDef:
+        """The structure of a tree, as far as a type checker must know jaxlib's class."""
+
+        num_leaves: int
+        num_nodes: int
+
+        def unflatten(self, leaves: Iterable[Any]) -> Any: ...
+        def flatten_up_to(self, tree: Any) -> list[Any]: ...
+        def compose(self, inner: PyTreeDef) -> PyTreeDef: ...
+        def children(self) -> list[PyTreeDef]: ...
+        def node_data(self) -> tuple[Any, Any] | None: ...
+
+else:
+    PyTreeDef = pytree.PyTreeDef
 
 registry = pytree.PyTreeRegistry()
 dispatch_registry = pytree.PyTreeRegistry()
@@ -28,7 +45,7 @@ registry.__module__, registry.__name__ = "covector.tree_util", "default_registry
 dispatch_registry.__module__, dispatch_registry.__name__ = __name__, "dispatch_registry"
 
 Flatten = Callable[[Any], tuple[Iterable[Any], Hashable]]
-Unflatten = Callable[[Any, Iterable[Any]], Any]
+Unflatten = Callable[[Any, Any], Any]
 
 _lock = Lock()  # the two registries change together
 
