@@ -12,6 +12,7 @@ from covector._api.tracing import argument_avals, function_name
 from covector._api.vmap import vmap
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
+from covector._ir.source import hide_frames
 from covector._run.client import default_device
 from covector._run.transfer import put_on_device
 from covector._trace.trace import current_trace_state, staging_state, typeof, use_trace
@@ -77,6 +78,12 @@ def value_and_grad(
 
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return evaluate(args, kwargs)
+        except Exception as error:
+            raise hide_frames(error)  # noqa: B904  the same error, shorter
+
+    def evaluate(args: tuple, kwargs: dict) -> Any:
         differentiated = _pick(args, positions, argnums, fun)
         leaves, tree = dispatch_registry.flatten(differentiated)
         for x in leaves:

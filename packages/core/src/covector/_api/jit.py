@@ -27,11 +27,14 @@ from covector._api.tracing import (
 )
 from covector._config import disable_jit, trace_context
 from covector._ir.jaxpr import ClosedJaxpr
+from covector._ir.source import hide_frames
 from covector._run.dispatch import execute, fast_path, put_fallback
 from covector._trace.caches import Memo, on_clear
-from covector._trace.trace import Tracer, current_trace_state, staging_state
+from covector._trace.trace import Tracer, current_trace_state, staging_state, typeof
 from covector._tree.registry import dispatch_registry
 from covector.lax.call import call_program
+
+_LEAF = dispatch_registry.flatten(0)[1]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -155,6 +158,7 @@ class _Jit:
             self.compiler_options,
         )
         self.staged = self._memo()
+        self.flat = Memo()  # for `traced`: (types, context) -> program, form of the result
 
     def _memo(self) -> Memo:
         """Staged programs, shared by all jits of one function."""
@@ -170,6 +174,12 @@ class _Jit:
 
     def miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Called by C++ when it cannot make the call alone."""
+        try:
+            return self._miss(args, kwargs)
+        except Exception as error:
+            raise hide_frames(error)  # noqa: B904  the same error, shorter
+
+    def _miss(self, args: tuple, kwargs: dict) -> tuple[Any, Any, bool]:
         if disable_jit.value and not self.library:
             return self.fun(*args, **kwargs), None, True
         staged, leaves = self.stage(args, kwargs)
@@ -192,6 +202,23 @@ class _Jit:
         )
         fast = fast_path(execution, staged.out_tree, placement, staged.consts, leaves)
         return staged.out_tree.unflatten(outs), fast, False
+
+    def traced(self, *args: Any) -> Any:
+        """The call of a library function with array arguments of which some are tracers.
+
+        What the operators of a tracer call: no trip through C++, no flattening of trees.
+        """
+        key = (tuple([typeof(x) for x in args]), trace_context())
+        found = self.flat.get(key)
+        if found is None:
+            staged, leaves = self.stage(args, {})
+            if len(leaves) != len(args):
+                raise TypeError(f"{self.name}: arguments must be arrays, got {args!r:.80}")
+            single = staged.out_tree == _LEAF
+            found = self.flat.store(key, (staged.jaxpr, staged.out_tree, single))
+        jaxpr, out_tree, single = found
+        outs = current_trace_state.value.call(jaxpr, args)
+        return outs[0] if single else out_tree.unflatten(outs)
 
     def stage(self, args: tuple, kwargs: dict) -> tuple[Staged, list[Any]]:
         """The program for a call's signature, and the call's dynamic leaves."""
@@ -308,6 +335,7 @@ def _make(fun: Callable[..., Any], state: _Jit) -> Any:
     wrapped.lower = state.lower
     wrapped.eval_shape = state.eval_shape
     wrapped.clear_cache = lambda: (wrapped._clear_cache(), state.staged.clear()) and None
+    wrapped.traced = state.traced
     wrapped._jit = state
     return wrapped
 

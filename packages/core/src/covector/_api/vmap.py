@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from covector._api.tracing import argument_name, axis_env_state, function_name
+from covector._ir.source import hide_frames
 from covector._trace.trace import current_trace_state, typeof, use_trace
 from covector._transform.batch import BatchAxis, BatchTrace, BatchTracer, move_batch_axis
 from covector._tree.prefix import flatten_axes
@@ -55,6 +56,12 @@ def vmap(
 
     @functools.wraps(fun)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return evaluate(args, kwargs)
+        except Exception as error:
+            raise hide_frames(error)  # noqa: B904  the same error, shorter
+
+    def evaluate(args: tuple, kwargs: dict) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "

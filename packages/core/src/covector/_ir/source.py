@@ -11,9 +11,11 @@ import sys
 from types import CodeType, TracebackType
 from typing import NamedTuple
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Folders whose frames are ours: core's root, and those that other pieces add.
-_internal_roots: list[str] = [_ROOT + os.sep]
+import covector
+from covector._config import traceback_filtering
+
+# The folder of each installed piece: what lies in one of them is ours.
+_ROOTS = tuple([os.path.abspath(path) + os.sep for path in covector.__path__])
 _is_internal: dict[CodeType, bool] = {}
 
 
@@ -41,18 +43,12 @@ class Source(NamedTuple):
         return f"{self.file}:{self.line} ({self.function})"
 
 
-def register_internal_root(path: str) -> None:
-    """Treat frames under the folder ``path`` as Covector's own (called by the other packages)."""
-    _internal_roots.append(os.path.abspath(path) + os.sep)
-    _is_internal.clear()
-
-
 def is_internal(code: CodeType) -> bool:
     """Whether a code object belongs to Covector itself."""
     known = _is_internal.get(code)
     if known is None:
         name = code.co_filename
-        known = name.startswith(tuple(_internal_roots)) or name.startswith("<frozen")
+        known = name.startswith(("<frozen", *_ROOTS))
         _is_internal[code] = known
     return known
 
@@ -86,3 +82,18 @@ def user_traceback(traceback: TracebackType | None) -> TracebackType | None:
     for part in reversed(kept):
         result = TracebackType(result, part.tb_frame, part.tb_lasti, part.tb_lineno)
     return result
+
+
+_NOTE = "(Covector's own frames are hidden; COVECTOR_TRACEBACK_FILTERING=off shows them.)"
+
+
+def hide_frames(error: Exception) -> Exception:
+    """The error, with a traceback of the user's frames alone: ``raise hide_frames(error)``."""
+    if traceback_filtering.value == "off":
+        return error
+    shorter = user_traceback(error.__traceback__)
+    if shorter is not error.__traceback__:
+        error.__traceback__ = shorter
+        if _NOTE not in getattr(error, "__notes__", ()):
+            error.add_note(_NOTE)
+    return error
