@@ -1,49 +1,344 @@
-"""Reductions along axes."""
+"""Reductions along axes: sums, products, extrema, logic; `argmax` and `argmin`.
+
+The named reductions are a table. `reducer.py` holds `reduce`, which takes any function.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
+import numpy as np
+
+from covector import lax
+from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
+from covector._lower.module import lower_by
 from covector._lower.stablehlo import int_list
 from covector._trace.primitive import LINEAR, Primitive
-from covector.lax.shape import broadcast_in_dim
+from covector._trace.stage import stage_rule
+from covector._trace.trace import typeof
+from covector.lax._axes import shift_axes
+from covector.lax._nary import ANY, NUMBER, check_kind
+from covector.lax._region import lower_reduction
+from covector.lax.elementwise import add_any, scale
+from covector.lax.filling import full_of, zeros_of
+from covector.lax.shape import broadcast_axes
+
+# --- what users call -----------------------------------------------------------------------------
 
 
 def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
-    """The sum of ``operand``'s elements along ``axes``."""
-    return reduce_sum_p.bind(operand, axes=tuple(axes)) if axes else operand
+    """The sum of ``operand``'s elements along ``axes`` (0 if there are none).
+
+    Raises:
+      ValueError: an axis is negative, out of bounds, or named twice.
+      TypeError: the dtype is bool.
+
+    >>> lax.reduce_sum(np.arange(6).reshape(2, 3), (1,))
+    Array([ 3, 12], dtype=int32)
+    """
+    return _reduce(reduce_sum_p, operand, axes)
 
 
-def _abstract_reduce(aval: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
-    return aval.update(shape=tuple([n for i, n in enumerate(aval.shape) if i not in axes]))
+def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+    """The product of ``operand``'s elements along ``axes`` (1 if there are none).
+
+    >>> lax.reduce_prod(np.array([2, 3]), (0,))
+    Array(6, dtype=int32)
+    """
+    return _reduce(reduce_prod_p, operand, axes)
 
 
-def _lower_reduce_sum(
-    ctx: Any, args: Any, in_avals: Any, out_avals: Any, *, axes: Any
-) -> list[str]:
-    scalar = in_avals[0].update(shape=())
-    zero = ctx.constant(0, scalar)
-    return ctx.emit(
-        f"stablehlo.reduce({args[0]} init: {zero}) applies stablehlo.add across dimensions = "
-        f"{int_list(axes)} : ({in_avals[0].mlir}, {scalar.mlir}) -> {out_avals[0].mlir}"
-    )
+def reduce_max(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+    """The largest of ``operand``'s elements along ``axes``; nan if one is.
+
+    Complex numbers are ordered by real part, then imaginary part.
+
+    >>> lax.reduce_max(np.array([2, 3]), (0,))
+    Array(3, dtype=int32)
+    """
+    return _reduce(reduce_max_p, operand, axes)
 
 
-def _batch_reduce(axis: Any, args: Any, dims: Any, *, axes: Any) -> tuple[Any, int]:
-    dim = dims[0]
-    moved = tuple([a + (a >= dim) for a in axes])
-    return reduce_sum(args[0], moved), dim - sum(a < dim for a in moved)
+def reduce_min(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+    """The smallest of ``operand``'s elements along ``axes``; nan if one is.
+
+    >>> lax.reduce_min(np.array([2, 3]), (0,))
+    Array(2, dtype=int32)
+    """
+    return _reduce(reduce_min_p, operand, axes)
 
 
-reduce_sum_p = Primitive(
+def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
+    """Whether all elements along ``axes`` are true; bit by bit for integers.
+
+    >>> lax.reduce_and(np.array([True, False]), (0,))
+    Array(False, dtype=bool)
+    """
+    return _reduce(reduce_and_p, operand, axes)
+
+
+def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
+    """Whether any element along ``axes`` is true; bit by bit for integers.
+
+    >>> lax.reduce_or(np.array([True, False]), (0,))
+    Array(True, dtype=bool)
+    """
+    return _reduce(reduce_or_p, operand, axes)
+
+
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+    """Whether an odd number of elements along ``axes`` is true; bit by bit for integers.
+
+    >>> lax.reduce_xor(np.array([True, True]), (0,))
+    Array(False, dtype=bool)
+    """
+    return _reduce(reduce_xor_p, operand, axes)
+
+
+def _reduce(primitive: Primitive, operand: Any, axes: Sequence[int]) -> Any:
+    axes = tuple(map(index, axes))
+    if not axes and hasattr(operand, "aval"):
+        return operand
+    return primitive.bind(operand, axes=axes)
+
+
+# --- the common form -----------------------------------------------------------------------------
+
+
+def reduced_shape(name: str, aval: ShapedArray, axes: Sequence[int]) -> tuple[int, ...]:
+    """``aval``'s shape without ``axes``; the errors of axes that are wrong."""
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name}: duplicate value in axes: {axes}")
+    if not all(0 <= a < aval.ndim for a in axes):
+        raise ValueError(
+            f"{name}: axes must be nonnegative and less than {aval.ndim}, the number of axes of "
+            f"operand {aval.str_short()}, got {axes}"
+        )
+    return tuple([n for i, n in enumerate(aval.shape) if i not in axes])
+
+
+def _reduction(
+    name: str,
+    op: str,
+    kinds: str,
+    identity: Callable[[np.dtype], Any],
+    *,
+    keep_weak_type: bool = True,
+    **rules: Any,
+) -> Primitive:
+    """A reduction by a StableHLO operation with an identity."""
+
+    def abstract(aval: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+        check_kind(name, aval, kinds)
+        out = aval.update(shape=reduced_shape(name, aval, axes))
+        return out if keep_weak_type else out.strip_weak_type()
+
+    def lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any, *, axes: Any) -> list[str]:
+        if not axes:
+            return args
+        aval = in_avals[0]
+        scalar = aval.update(shape=())
+        init = ctx.constant(identity(aval.dtype), scalar)
+        if dtypes.is_complex(aval.dtype) and op in _ORDERED:
+            choose = stage_rule(lambda x, y: [_ORDERED[op](x, y)], [scalar, scalar])
+            return lower_reduction(ctx, choose, args, [init], in_avals, out_avals, axes)
+        return ctx.emit(
+            f"stablehlo.reduce({args[0]} init: {init}) applies stablehlo.{op} across dimensions = "
+            f"{int_list(axes)} : ({aval.mlir}, {scalar.mlir}) -> {out_avals[0].mlir}"
+        )
+
+    def batch(axis: Any, args: Any, dims: Any, *, axes: Any) -> tuple[Any, int]:
+        moved = shift_axes(axes, dims[0])
+        return primitive.bind(args[0], axes=moved), dims[0] - sum(a < dims[0] for a in moved)
+
+    primitive = Primitive(name, abstract=abstract, lower=lower, batch=batch, **rules)
+    return primitive
+
+
+_ORDERED: dict[str, Callable[[Any, Any], Any]] = {
+    "maximum": lambda x, y: lax.max(x, y),
+    "minimum": lambda x, y: lax.min(x, y),
+}
+
+
+def lowest(dtype: np.dtype) -> Any:
+    """The identity of the maximum."""
+    return _extreme(dtype, -np.inf, "min", False)
+
+
+def highest(dtype: np.dtype) -> Any:
+    """The identity of the minimum."""
+    return _extreme(dtype, np.inf, "max", True)
+
+
+def _extreme(dtype: np.dtype, infinity: float, bound: str, truth: bool) -> Any:
+    if dtypes.is_bool(dtype):
+        return truth
+    if dtypes.is_integer(dtype):
+        return getattr(dtypes.iinfo(dtype), bound)
+    if dtypes.is_complex(dtype) or np.isinf(np.asarray(infinity).astype(dtype).astype(float)):
+        return infinity
+    return getattr(dtypes.finfo(dtype), bound)  # narrow types without infinities
+
+
+def all_bits(dtype: np.dtype) -> Any:
+    """The identity of the logical and."""
+    if dtypes.is_bool(dtype):
+        return True
+    return dtypes.iinfo(dtype).max if dtypes.is_unsigned(dtype) else -1
+
+
+# --- derivatives ---------------------------------------------------------------------------------
+
+
+def _jvp_extremum(primitive: Callable[[], Primitive]) -> Callable[..., Any]:
+    """The tangent of the element that was chosen; the mean of theirs if several are equal."""
+
+    def jvp(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> tuple[Any, Any]:
+        (x,), (t,) = primals, tangents
+        out = primitive().bind(x, axes=axes)
+        chosen = lax.eq(x, broadcast_axes(out, x.shape, axes))
+        if dtypes.is_inexact(x.dtype):
+            chosen = lax.bitwise_or(chosen, lax.ne(x, x))
+        picked = reduce_sum(lax.select(chosen, t, zeros_of(typeof(t))), axes)
+        count = reduce_sum(lax.convert_element_type(chosen, t.dtype), axes)
+        if dtypes.is_inexact(x.dtype):  # no derivative where the result is nan
+            nan = full_of(typeof(count), np.nan)
+            count = lax.select(lax.ne(out, out), nan, count)
+        return out, lax.div(picked, count)
+
+    return jvp
+
+
+def _jvp_prod(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> tuple[Any, Any]:
+    """Multiply in a tree of pairs: no division, so that zeros among the factors are no trouble."""
+    (x,), (t,) = primals, tangents
+    out = reduce_prod_p.bind(x, axes=axes)
+    factors, tangent = rows_of(x, axes), rows_of(t, axes)
+    while factors.shape[0] > 1:
+        left, right = halves(factors, 1)
+        t_left, t_right = halves(tangent, 0)
+        tangent = add_any(scale(t_left, right), scale(t_right, left))
+        factors = lax.mul(left, right)
+    if tangent.shape[0] == 0:
+        return out, None
+    return out, lax.reshape(tangent, out.shape)
+
+
+def rows_of(x: Any, axes: Sequence[int]) -> Any:
+    """``x`` as a matrix: ``axes`` become the rows, all others the columns."""
+    others = [i for i in range(x.ndim) if i not in axes]
+    count = int(np.prod([x.shape[i] for i in axes], dtype=np.int64))
+    columns = int(np.prod([x.shape[i] for i in others], dtype=np.int64))
+    return lax.reshape(lax.transpose(x, (*axes, *others)), (count, columns))
+
+
+def halves(rows: Any, filler: Any) -> tuple[Any, Any]:
+    """The first and the second half of the rows, with one more row of ``filler`` if needed."""
+    count = rows.shape[0]
+    if count % 2:
+        value = np.asarray(filler).astype(rows.dtype)[()]
+        rows = lax.pad(rows, value, [(0, 1, 0), (0, 0, 0)])
+    half = (count + 1) // 2
+    return lax.slice_in_dim(rows, 0, half), lax.slice_in_dim(rows, half, 2 * half)
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+reduce_sum_p = _reduction(
     "reduce_sum",
-    abstract=_abstract_reduce,
-    lower=_lower_reduce_sum,
+    "add",
+    NUMBER,
+    lambda dtype: 0,
     jvp=LINEAR,
-    transpose=lambda ct, x, *, axes: [
-        broadcast_in_dim(ct, x.shape, [i for i in range(x.ndim) if i not in axes])
-    ],
-    batch=_batch_reduce,
+    transpose=lambda ct, x, *, axes: [broadcast_axes(ct, x.shape, axes)],
 )
+reduce_prod_p = _reduction("reduce_prod", "multiply", NUMBER, lambda dtype: 1, jvp=_jvp_prod)
+reduce_max_p = _reduction(
+    "reduce_max", "maximum", ANY, lowest, jvp=_jvp_extremum(lambda: reduce_max_p)
+)
+reduce_min_p = _reduction(
+    "reduce_min", "minimum", ANY, highest, jvp=_jvp_extremum(lambda: reduce_min_p)
+)
+reduce_and_p, reduce_or_p, reduce_xor_p = [
+    _reduction(
+        f"reduce_{op}", op, "iub", identity, keep_weak_type=False, differentiable=False
+    )
+    for op, identity in (("and", all_bits), ("or", lambda dtype: 0), ("xor", lambda dtype: 0))
+]
+
+
+# --- argmax and argmin ---------------------------------------------------------------------------
+
+
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """The index along ``axis`` of the largest element: the first one, or the first nan.
+
+    Raises:
+      ValueError: the axis does not exist, or is empty.
+      TypeError: ``index_dtype`` is no integer, or the operand is complex.
+
+    >>> lax.argmax(np.array([1, 3, 3]), 0, np.int32)
+    Array(1, dtype=int32)
+    """
+    return _bind_arg(argmax_p, operand, axis, index_dtype)
+
+
+def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """The index along ``axis`` of the smallest element: the first one, or the first nan.
+
+    >>> lax.argmin(np.array([1, 3, 3]), 0, np.int32)
+    Array(0, dtype=int32)
+    """
+    return _bind_arg(argmin_p, operand, axis, index_dtype)
+
+
+def _bind_arg(primitive: Primitive, operand: Any, axis: Any, index_dtype: Any) -> Any:
+    dtype = dtypes.canonicalize_dtype(index_dtype)
+    return primitive.bind(operand, axis=index(axis), index_dtype=dtype)
+
+
+def _arg_reduction(name: str, extremum: Callable[..., Any]) -> Primitive:
+    def abstract(aval: ShapedArray, *, axis: int, index_dtype: np.dtype) -> ShapedArray:
+        check_kind(name, aval, "fiub")
+        if not dtypes.is_integer(index_dtype):
+            raise TypeError(f"{name}: index_dtype must be an integer type, got {index_dtype.name}")
+        if not 0 <= axis < aval.ndim:
+            raise ValueError(f"{name}: invalid axis {axis} for operand shape {aval.shape}")
+        if aval.shape[axis] == 0:
+            raise ValueError(
+                f"{name} needs at least one element along axis {axis}, got operand shape "
+                f"{aval.shape}"
+            )
+        return ShapedArray(reduced_shape(name, aval, (axis,)), index_dtype)
+
+    def by_value(x: Any, *, axis: int, index_dtype: np.dtype) -> Any:
+        """Find the extremum, then the least index where it is: two fast reductions."""
+        best = extremum(x, (axis,))
+        found = lax.eq(x, broadcast_axes(best, x.shape, (axis,)))
+        if dtypes.is_float(x.dtype):  # an extremum that is nan equals nothing
+            found = lax.bitwise_or(found, lax.ne(x, x))
+        size = x.shape[axis]
+        counter = np.dtype(np.int32 if size < 2**31 else np.int64)
+        positions = lax.broadcasted_iota(counter, x.shape, axis)
+        beyond = full_of(typeof(positions), size)
+        first = reduce_min(lax.select(found, positions, beyond), (axis,))
+        return lax.convert_element_type(first, index_dtype)
+
+    def batch(axis_: Any, args: Any, dims: Any, *, axis: int, index_dtype: Any) -> Any:
+        dim = dims[0]
+        moved = axis + (axis >= dim)
+        out = primitive.bind(args[0], axis=moved, index_dtype=index_dtype)
+        return out, dim - (moved < dim)
+
+    primitive = Primitive(
+        name, abstract=abstract, lower=lower_by(by_value), batch=batch, differentiable=False
+    )
+    return primitive
+
+
+argmax_p = _arg_reduction("argmax", reduce_max)
+argmin_p = _arg_reduction("argmin", reduce_min)
