@@ -250,9 +250,12 @@ def test_flatten_axes():
 @pytest.mark.parametrize(
     "axes, message",
     [
-        ((0, 0), "at the top, the first is a tuple of 2 but the second is a tuple of 3"),
+        ((0, 0), "at the top, vmap: in_axes is a tuple of 2 but the value is a tuple of 3"),
         ((0, {"a": 0}, 0), r"at \[1\], .* keys \['a'\] .* keys \['a', 'b'\]"),
-        (((0, (0,)), 0, 0), r"at \[0\]\[1\], the first is a tuple of 1 but the second is a leaf"),
+        (
+            ((0, (0,)), 0, 0),
+            r"at \[0\]\[1\], vmap: in_axes is .* of 1 but the value is a leaf",
+        ),
     ],
 )
 def test_flatten_axes_errors(axes, message):

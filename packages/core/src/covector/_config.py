@@ -484,6 +484,8 @@ _mirror_in_cpp(
     array_garbage_collection_guard, "garbage_collect_array", m.guard_lib.GarbageCollectionGuardLevel
 )
 
+thread_guard.notify(lambda value, _: m.guard_lib.update_thread_guard_global_state(bool(value)))
+
 
 def checking_leaks() -> Scope:
     """A context manager in which `check_tracer_leaks` is on."""

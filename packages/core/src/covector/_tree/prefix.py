@@ -38,11 +38,10 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any) -> list[Any]:
     leaves, prefix = registry.flatten(axis_tree, is_none)
     counts = _leaf_counts(prefix, treedef)
     if counts is None:
-        mismatch = find_mismatch(axis_tree, treedef, is_none)
+        mismatch = find_mismatch(axis_tree, treedef, is_none, (name, "the value"))
         raise ValueError(
             f"{name} must have the structure of the value that it describes, or be a prefix of "
-            f"it, but {mismatch}\nThe prefix is {axis_tree!r}, the value has the structure "
-            f"{treedef}."
+            f"it, but {mismatch}\nIt is {axis_tree!r}, the value has the structure {treedef}."
         )
     return _repeat(leaves, counts)
 
@@ -114,6 +113,7 @@ def find_mismatch(
     prefix_tree: Any,
     full: PyTreeDef,
     is_leaf: Callable[[Any], bool] | None = None,
+    names: tuple[str, str] = ("the first", "the second"),
     path: tuple[Any, ...] = (),
 ) -> str:
     """The first place where a tree is not a prefix of a structure, as text; "" if nowhere."""
@@ -125,10 +125,11 @@ def find_mismatch(
     children, full_children = one_level.children(), full.children()
     if one_level.node_data() != full.node_data() or len(children) != len(full_children):
         where = f"at {path_text(path)}" if path else "at the top"
-        return f"{where}, the first is {_describe(one_level)} but the second is {_describe(full)}."
+        first, second = names
+        return f"{where}, {first} is {_describe(one_level)} but {second} is {_describe(full)}."
     keyed_children = registry.flatten_one_level_with_keys(prefix_tree)[0]
     for (key, child), full_child in zip(keyed_children, full_children, strict=True):
-        message = find_mismatch(child, full_child, is_leaf, (*path, key))
+        message = find_mismatch(child, full_child, is_leaf, names, (*path, key))
         if message:
             return message
     return ""
