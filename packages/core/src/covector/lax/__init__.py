@@ -12,7 +12,25 @@ from typing import Any
 
 _CONTENTS: dict[str, str] = {
     # module: public names
-    "elementwise": "add sub mul div neg sin cos exp convert_element_type",
+    "elementwise": "abs abs_p add add_p ceil ceil_p div div_p floor floor_p max max_p min min_p "
+    "mul mul_p neg neg_p nextafter nextafter_p rem rem_p round round_p sign sign_p sub sub_p",
+    "powers": "cbrt cbrt_p integer_pow integer_pow_p one_minus_square one_minus_square_p pow "
+    "pow_p reciprocal rsqrt rsqrt_p sqrt sqrt_p square square_p",
+    "transcendental": "acos acos_p acosh acosh_p asin asin_p asinh asinh_p atan atan2 atan2_p "
+    "atan_p atanh atanh_p cos cos_p cosh cosh_p exp exp2 exp2_p exp_p expm1 expm1_p log log1p "
+    "log1p_p log2 log2_p log_p logistic logistic_p sin sin_p sinh sinh_p tan tan_p tanh tanh_p",
+    "special": "digamma digamma_p erf erf_inv erf_inv_p erf_p erfc erfc_p lgamma lgamma_p "
+    "polygamma polygamma_p zeta zeta_p",
+    "compare": "clamp clamp_p eq eq_p eq_to_p ge ge_p gt gt_p is_finite is_finite_p le le_p "
+    "le_to_p lt lt_p lt_to_p ne ne_p select select_n select_n_p",
+    "bitwise": "and_p bitwise_and bitwise_not bitwise_or bitwise_xor clz clz_p not_p or_p "
+    "population_count population_count_p shift_left shift_left_p shift_right_arithmetic "
+    "shift_right_arithmetic_p shift_right_logical shift_right_logical_p xor_p",
+    "complex_numbers": "complex complex_p conj conj_p imag imag_p real real_p",
+    "convert": "bitcast_convert_type bitcast_convert_type_p convert_element_type "
+    "convert_element_type_p reduce_precision reduce_precision_p",
+    "barriers": "optimization_barrier optimization_barrier_p stop_gradient stop_gradient_p",
+    "accuracy": "AccuracyMode RoundingMethod Tolerance",
     "shape": "broadcast broadcast_in_dim broadcast_in_dim_p broadcast_like broadcast_shapes "
     "broadcast_to_rank collapse expand_dims reshape reshape_p rev rev_p squeeze squeeze_p transpose "
     "transpose_p",

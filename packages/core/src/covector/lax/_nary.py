@@ -1,8 +1,13 @@
 """The common form of elementwise primitives, whatever their number of operands.
 
-Operands have one dtype and one shape; an operand of rank zero stands for an array of that value.
-A row of a table (see `elementwise.py`) says only what is particular to the operation: its StableHLO
-name, the kinds of dtypes it takes, and its derivative with respect to each operand.
+Operands have one dtype and one shape; an operand of rank zero stands for an array of that value,
+and an axis of size one for one of any size. A block (see `elementwise.py`) says only what is
+particular to the operation: its StableHLO name, the kinds of dtypes it takes, and its derivative
+with respect to each operand.
+
+Derivatives multiply tangents by `scale` and divide them by `unscale` (`elementwise.py`), in which
+a tangent of zero annihilates. A tangent that is passed on or dropped is selected, not multiplied by
+one or zero, so that an infinite one leaves no nan behind.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from covector._transform.batch import move_batch_axis
 
 # Kinds of dtypes: f(loat) c(omplex) i(nteger, signed) u(nsigned) b(ool).
 FLOAT, INEXACT, INTEGER, NUMBER, ANY = "f", "fc", "iu", "fciu", "fciub"
+REAL, ORDERED, BITS = "fiu", "fiub", "iub"
 _KIND_WORDS = {
     "f": "floating point",
     "c": "complex",
@@ -37,39 +43,52 @@ def kind_of(dtype: np.dtype) -> str:
         return "c"
     if dtypes.is_bool(dtype):
         return "b"
-    return "u" if dtype.kind == "u" or dtype.name.startswith("uint") else "i"
+    return "u" if dtypes.is_unsigned(dtype) else "i"
 
 
-def check_kind(name: str, aval: ShapedArray, kinds: str, position: int = 0) -> None:
+# --- checks ---------------------------------------------------------------------------------------
+
+
+def check_kind(name: str, aval: ShapedArray, kinds: str, position: int | None = None) -> None:
     """Raise `TypeError` unless the operand's dtype is of one of ``kinds``."""
-    if kind_of(aval.dtype) not in kinds:
+    if aval.dtype not in dtypes.DTYPE_TO_MLIR or kind_of(aval.dtype) not in kinds:
+        at = "" if position is None else f" at position {position}"
         words = ", ".join(_KIND_WORDS[k] for k in kinds)
         raise TypeError(
-            f"{name} does not accept dtype {aval.dtype.name} at position {position}. "
-            f"Accepted dtypes at position {position} are: {words}."
+            f"{name} does not accept dtype {aval.str_short().split('[')[0]} ({aval.dtype}){at}. "
+            f"Accepted dtypes{at} are: {words}. "
+            "(Convert it with covector.lax.convert_element_type.)"
         )
 
 
 def check_same_dtype(name: str, avals: Sequence[ShapedArray]) -> None:
     """Raise `TypeError` unless all operands have one dtype."""
-    if any(a.dtype is not avals[0].dtype and a.dtype != avals[0].dtype for a in avals):
+    dtype = avals[0].dtype
+    if any(a.dtype != dtype for a in avals):
         raise TypeError(
             f"lax.{name} requires arguments to have the same dtypes, got "
-            f"{', '.join(a.dtype.name for a in avals)}. (Convert one of them with "
+            f"{', '.join(str(a.dtype) for a in avals)}. (Convert one of them with "
             "covector.lax.convert_element_type; covector.numpy promotes dtypes by itself.)"
         )
 
 
 def common_shape(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
-    """The one shape of the operands that are not of rank zero."""
-    shapes = {a.shape for a in avals if a.shape}
-    if len(shapes) > 1:
-        raise TypeError(
-            f"{name} got incompatible shapes for broadcasting: "
-            f"{', '.join(str(a.shape) for a in avals)}. All operands must have one shape (or rank "
-            "zero); covector.numpy broadcasts by itself."
-        )
-    return shapes.pop() if shapes else ()
+    """The one shape of the operands, apart from those of rank zero and from axes of size one."""
+    shapes = list(dict.fromkeys([a.shape for a in avals if a.shape]))
+    if len(shapes) < 2:
+        return shapes[0] if shapes else ()
+    if len({len(s) for s in shapes}) == 1:
+        sizes = [set(axis) - {1} for axis in zip(*shapes, strict=True)]
+        if all(len(s) <= 1 for s in sizes):
+            return tuple([s.pop() if s else 1 for s in sizes])
+    raise TypeError(
+        f"{name} got incompatible shapes for broadcasting: "
+        f"{', '.join(str(a.shape) for a in avals)}. Operands must have one number of axes (or "
+        "none), and axes must agree in size or have size one; covector.numpy broadcasts by itself."
+    )
+
+
+# --- the primitive --------------------------------------------------------------------------------
 
 
 def elementwise(
@@ -77,26 +96,26 @@ def elementwise(
     op: str | Callable[..., Any],
     kinds: str,
     *derivatives: Any,
+    operands: int = 1,
     out_dtype: Callable[[np.dtype], np.dtype] | None = None,
-    kinds_by_position: Sequence[str] | None = None,
-    differentiable: bool = True,
     transpose: Callable[..., Any] | None = None,
 ) -> Primitive:
     """An elementwise primitive.
 
     ``op`` is the StableHLO operation's name, or a lowering rule. Each of ``derivatives`` (one an
-    operand, or none) is `LINEAR`, or a function ``(tangent, out, *operands) -> tangent``, or None
-    for an operand without a derivative. ``out_dtype`` maps the operands' dtype to the result's.
+    operand, or none at all) is `LINEAR`, or a function ``(tangent, out, *operands, **params) ->
+    tangent``, or None for an operand without a derivative. A derivative may come out as None: zero.
+    ``operands`` need be told only without derivatives. ``out_dtype`` maps the operands' dtype to
+    the result's.
     """
-    num_operands = max(1, len(derivatives))
+    operands = len(derivatives) or operands
 
     def abstract(*avals: ShapedArray, **params: Any) -> ShapedArray:
-        check_same_dtype(name, avals)
         for i, a in enumerate(avals):
-            check_kind(name, a, kinds_by_position[i] if kinds_by_position else kinds, i)
+            check_kind(name, a, kinds, i if operands > 1 else None)
+        check_same_dtype(name, avals)
         dtype = avals[0].dtype if out_dtype is None else out_dtype(avals[0].dtype)
-        weak = all(a.weak_type for a in avals) and not dtypes.is_bool(dtype)
-        return ShapedArray(common_shape(name, avals), dtype, weak)
+        return ShapedArray(common_shape(name, avals), dtype, all(a.weak_type for a in avals))
 
     def jvp(primals: list[Any], tangents: list[Any], **params: Any) -> tuple[Any, Any]:
         out = primitive.bind(*primals, **params)
@@ -108,33 +127,49 @@ def elementwise(
                 term = primitive.bind(tangent, **params)
             else:
                 term = derivative(tangent, out, *primals, **params)
-            term = broadcast_to_shape(term, out.shape)
-            total = term if total is None else _add_any(total, term)
+            if term is not None:
+                term = broadcast_to_shape(term, out.shape)
+                total = term if total is None else _add_any(total, term)
         return out, total
 
+    if transpose is None and LINEAR in derivatives:
+        transpose = _self_transpose(lambda: primitive)
     primitive = Primitive(
         name,
         abstract=abstract,
         lower=lower_elementwise(op) if isinstance(op, str) else op,
         jvp=jvp if derivatives else None,
-        transpose=transpose
-        or (linear_transpose_of(lambda: primitive) if LINEAR in derivatives else None),
-        batch=lambda axis, args, dims, **params: batch_elementwise(
-            primitive, axis, args, dims, params
-        ),
+        transpose=transpose,
+        batch=elementwise_batch(lambda: primitive),
         elementwise=True,
-        differentiable=differentiable and bool(derivatives),
+        differentiable=bool(derivatives),
     )
-    primitive.num_operands = num_operands  # type: ignore[attr-defined]
     return primitive
 
 
-def lower_elementwise(op: str) -> Callable[..., list[str]]:
-    """Broadcast rank-zero operands, then ``stablehlo.OP`` on all of them."""
+def _self_transpose(primitive: Callable[[], Primitive]) -> Callable[..., list[Any]]:
+    """For an operation of one operand that is its own transpose (negation)."""
+    return lambda ct, x, **params: [primitive().bind(ct, **params)]
 
-    def lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any, **params: Any) -> list[str]:
+
+def _add_any(x: Any, y: Any) -> Any:
+    from covector.lax.elementwise import add_any
+
+    return add_any(x, y)
+
+
+# --- lowering -------------------------------------------------------------------------------------
+
+
+def lower_elementwise(op: str) -> Callable[..., list[str]]:
+    """Broadcast operands to the result's shape, then ``stablehlo.OP`` on all of them."""
+
+    def lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
         args = broadcast_operands(ctx, args, in_avals, out_avals[0])
-        return [ctx.simple(op, args, out_avals[0])]
+        if in_avals[0].dtype == out_avals[0].dtype:
+            return [ctx.simple(op, args, out_avals[0])]
+        operand = in_avals[0].update(shape=out_avals[0].shape)
+        return ctx.typed(op, args, [operand] * len(args), out_avals)
 
     return lower
 
@@ -142,7 +177,7 @@ def lower_elementwise(op: str) -> Callable[..., list[str]]:
 def lower_chlo(op: str) -> Callable[..., list[str]]:
     """Like `lower_elementwise` for the operations of the ``chlo`` dialect."""
 
-    def lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any, **params: Any) -> list[str]:
+    def lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
         out = out_avals[0]
         args = broadcast_operands(ctx, args, in_avals, out)
         types = ", ".join([out.mlir] * len(args))
@@ -154,14 +189,36 @@ def lower_chlo(op: str) -> Callable[..., list[str]]:
 def broadcast_operands(ctx: Any, args: Any, in_avals: Any, out: ShapedArray) -> list[str]:
     """Names of the operands, each of the result's shape."""
     return [
-        a if v.shape == out.shape else ctx.broadcast(a, v, v.update(shape=out.shape))
+        a
+        if v.shape == out.shape
+        else ctx.broadcast(a, v, v.update(shape=out.shape), range(v.ndim))
         for a, v in zip(args, in_avals, strict=True)
     ]
 
 
-def linear_transpose_of(primitive: Callable[[], Primitive]) -> Callable[..., list[Any]]:
-    """For an operation of one operand that is its own transpose (negation, real scaling)."""
-    return lambda ct, x, **params: [primitive().bind(ct, **params)]
+_COMPARE_TYPES = {"f": "FLOAT", "c": "FLOAT", "i": "SIGNED", "u": "UNSIGNED", "b": "UNSIGNED"}
+
+
+def compare_text(
+    ctx: Any, direction: str, x: str, y: str, aval: ShapedArray, compare_type: str | None = None
+) -> str:
+    """The name of ``x DIRECTION y`` (EQ, NE, LT, LE, GT, GE) for two operands of one type."""
+    mask = aval.update(dtype=np.bool_, weak_type=False)
+    compare_type = compare_type or _COMPARE_TYPES[kind_of(aval.dtype)]
+    return ctx.emit(
+        f"stablehlo.compare {direction}, {x}, {y}, {compare_type} : "
+        f"({aval.mlir}, {aval.mlir}) -> {mask.mlir}"
+    )[0]
+
+
+# --- batching -------------------------------------------------------------------------------------
+
+
+def elementwise_batch(primitive: Callable[[], Primitive]) -> Callable[..., Any]:
+    """The batching rule of an elementwise primitive."""
+    return lambda axis, args, dims, **params: batch_elementwise(
+        primitive(), axis, args, dims, params
+    )
 
 
 def batch_elementwise(
@@ -177,42 +234,56 @@ def batch_elementwise(
         if d is None and r == 0:
             moved.append(x)
         elif r < rank:
-            moved.append(_spread(x, to, rank, axis.size, args, dims, ranks))
+            moved.append(_along_axis(x, to, rank))
+        elif d is None:
+            moved.append(_with_unit_axis(x, to))
         else:
             moved.append(move_batch_axis(x, axis.size, d, to))
     return primitive.bind(*moved, **params), to
 
 
-def _spread(x: Any, to: int, rank: int, size: int, args: Any, dims: Any, ranks: Any) -> Any:
-    """A batch of scalars as a batch of arrays of the common shape."""
-    from covector.lax.shape import broadcast_in_dim
+def _along_axis(x: Any, to: int, rank: int) -> Any:
+    """A batch of scalars as an array with that batch at axis ``to`` and other axes of size one."""
+    from covector.lax.shape import reshape
 
-    i = ranks.index(rank)
-    shape = list(typeof(args[i]).shape)
-    if dims[i] is not None:
-        del shape[dims[i]]
-    shape.insert(to, size)
-    return broadcast_in_dim(x, shape, (to,))
+    shape = [1] * (rank + 1)
+    shape[to] = typeof(x).size
+    return reshape(x, shape)
+
+
+def _with_unit_axis(x: Any, to: int) -> Any:
+    from covector.lax.shape import reshape
+
+    shape = list(typeof(x).shape)
+    shape.insert(to, 1)
+    return reshape(x, shape)
+
+
+# --- shapes of tangents and cotangents ------------------------------------------------------------
 
 
 def broadcast_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
-    """A rank-zero value spread over ``shape`` (others must have it already)."""
+    """An operand spread over the result's ``shape``."""
     from covector.lax.shape import broadcast_in_dim
 
     aval = typeof(x)
-    return x if aval.shape == shape else broadcast_in_dim(x, shape, ())
+    return x if aval.shape == shape else broadcast_in_dim(x, shape, range(aval.ndim))
 
 
 def unbroadcast(ct: Any, operand: Any) -> Any:
-    """The cotangent of an operand from that of the result: summed if it had rank zero."""
+    """The cotangent of an operand from that of the result: summed where the operand was spread."""
     from covector.lax.reduce import reduce_sum
+    from covector.lax.shape import reshape
 
-    aval = operand.aval if isinstance(operand, Linear) else typeof(operand)
-    ct_aval = typeof(ct)
-    return ct if aval.shape == ct_aval.shape else reduce_sum(ct, tuple(range(ct_aval.ndim)))
+    shape, ct_shape = typeof(operand).shape, typeof(ct).shape
+    if shape == ct_shape:
+        return ct
+    if not shape:
+        return reduce_sum(ct, tuple(range(len(ct_shape))))
+    pairs = zip(shape, ct_shape, strict=True)
+    return reshape(reduce_sum(ct, tuple([i for i, (n, m) in enumerate(pairs) if n != m])), shape)
 
 
-def _add_any(x: Any, y: Any) -> Any:
-    from covector.lax.elementwise import add_any
-
-    return add_any(x, y)
+def scalar_like(x: Any, value: Any) -> Any:
+    """A Python number in the dtype of ``x``, as an operand of rank zero."""
+    return np.asarray(value).astype(typeof(x).dtype)[()]

@@ -1,29 +1,38 @@
-"""Elementwise arithmetic: the table of operations, and those that need more than a row."""
+"""Elementwise arithmetic: sums, products and quotients, signs, rounding, max and min.
+
+It starts with the products of linear code, `scale` and `unscale`, which all derivatives use.
+Further families stand in `powers.py`, `transcendental.py`, `special.py`, `compare.py`, `bitwise.py`,
+`complex_numbers.py` and `convert.py`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from covector._config import annihilating_zeros
 from covector._ir import dtypes
-from covector._ir.avals import ShapedArray
-from covector._ir.jaxpr import Literal
-from covector._trace.primitive import Linear, Primitive
+from covector._trace.primitive import Linear
 from covector._trace.trace import typeof
 from covector.lax._nary import (
     ANY,
-    INEXACT,
+    FLOAT,
     LINEAR,
     NUMBER,
-    batch_elementwise,
+    REAL,
     broadcast_operands,
+    compare_text,
     elementwise,
+    lower_chlo,
+    scalar_like,
     unbroadcast,
 )
+from covector.lax.accuracy import RoundingMethod
+from covector.lax.compare import eq, ge, lower_extremum, select_n_p, zero_unless
+from covector.lax.complex_numbers import complex, imag, real
+from covector.lax.convert import convert_element_type as convert_element_type
+from covector.lax.convert import convert_element_type_p as convert_element_type_p
 
-# --- products in linear code ------------------------------------------------------------------
+# --- products in linear code ----------------------------------------------------------------------
 
 
 def scale(tangent: Any, coefficient: Any) -> Any:
@@ -35,30 +44,90 @@ def scale(tangent: Any, coefficient: Any) -> Any:
     return (scale_p if annihilating_zeros.value else mul_p).bind(tangent, coefficient)
 
 
-def _lower_scale(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
-    out = out_avals[0]
-    t, c = broadcast_operands(ctx, args, in_avals, out)
-    zero = ctx.broadcast(ctx.constant(0, out.update(shape=())), out.update(shape=()), out)
-    kind = "FLOAT" if dtypes.is_float(out.dtype) or dtypes.is_complex(out.dtype) else "SIGNED"
-    mask = out.update(dtype=np.bool_, weak_type=False)
-    is_zero = ctx.emit(
-        f"stablehlo.compare EQ, {t}, {zero}, {kind} : ({out.mlir}, {out.mlir}) -> {mask.mlir}"
-    )[0]
-    product = ctx.simple("multiply", [t, c], out)
-    return ctx.emit(f"stablehlo.select {is_zero}, {zero}, {product} : {mask.mlir}, {out.mlir}")
+def unscale(tangent: Any, divisor: Any) -> Any:
+    """``tangent / divisor`` in linear code, where a zero tangent annihilates (see `scale`)."""
+    return (unscale_p if annihilating_zeros.value else div_p).bind(tangent, divisor)
+
+
+def _lower_annihilating(op: str) -> Any:
+    """``select(t == 0, 0, t op c)``."""
+
+    def lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
+        out = out_avals[0]
+        t, c = broadcast_operands(ctx, args, in_avals, out)
+        scalar = out.update(shape=())
+        zero = ctx.broadcast(ctx.constant(0, scalar), scalar, out)
+        is_zero = compare_text(ctx, "EQ", t, zero, out)
+        product = ctx.simple(op, [t, c], out)
+        mask = out.update(dtype=dtypes.DTYPES["bool"], weak_type=False)
+        text = f"stablehlo.select {is_zero}, {zero}, {product} : {mask.mlir}, {out.mlir}"
+        return ctx.emit(text)
+
+    return lower
 
 
 scale_p = elementwise(
     "scale",
-    _lower_scale,
+    _lower_annihilating("multiply"),
     NUMBER,
-    lambda t, out, x, c: scale_p.bind(t, c),
-    lambda t, out, x, c: scale_p.bind(t, x),
-    transpose=lambda ct, x, c: [
-        unbroadcast(scale_p.bind(ct, c), x) if isinstance(x, Linear) else None,
-        unbroadcast(scale_p.bind(ct, x), c) if isinstance(c, Linear) else None,
+    lambda dt, out, t, c: scale_p.bind(dt, c),
+    lambda dc, out, t, c: scale_p.bind(dc, t),
+    transpose=lambda ct, t, c: [
+        unbroadcast(scale_p.bind(ct, c), t) if isinstance(t, Linear) else None,
+        unbroadcast(scale_p.bind(ct, t), c) if isinstance(c, Linear) else None,
     ],
 )
+unscale_p = elementwise(
+    "unscale",
+    _lower_annihilating("divide"),
+    NUMBER,
+    lambda dt, out, t, c: unscale_p.bind(dt, c),
+    lambda dc, out, t, c: scale_p.bind(dc, neg(unscale_p.bind(out, c))),
+    transpose=lambda ct, t, c: [unbroadcast(unscale_p.bind(ct, c), t), None],
+)
+
+
+# --- sums -----------------------------------------------------------------------------------------
+
+
+def add(x: Any, y: Any) -> Any:
+    """``x + y``, elementwise, for numbers of one dtype.
+
+    >>> import covector
+    >>> float(covector.lax.add(1.0, 2.0))
+    3.0
+    """
+    return add_p.bind(x, y)
+
+
+def add_any(x: Any, y: Any) -> Any:
+    """The sum of two tangents or cotangents."""
+    return add_any_p.bind(x, y)
+
+
+def sub(x: Any, y: Any) -> Any:
+    """``x - y``, elementwise, for numbers of one dtype.
+
+    >>> import covector
+    >>> float(covector.lax.sub(1.0, 2.0))
+    -1.0
+    """
+    return sub_p.bind(x, y)
+
+
+def neg(x: Any) -> Any:
+    """``-x``, elementwise; of unsigned integers, modulo their range.
+
+    >>> import covector
+    >>> float(covector.lax.neg(2.0))
+    -2.0
+    """
+    return neg_p.bind(x)
+
+
+def identity(t: Any, out: Any, *operands: Any) -> Any:
+    """The derivative of a sum."""
+    return t
 
 
 def _transpose_add(ct: Any, x: Any, y: Any) -> list[Any]:
@@ -72,6 +141,56 @@ def _transpose_sub(ct: Any, x: Any, y: Any) -> list[Any]:
     ]
 
 
+add_p = elementwise("add", "add", NUMBER, identity, identity, transpose=_transpose_add)
+add_any_p = elementwise("add_any", "add", NUMBER, identity, identity, transpose=_transpose_add)
+sub_p = elementwise(
+    "sub", "subtract", NUMBER, identity, lambda t, out, x, y: neg(t), transpose=_transpose_sub
+)
+neg_p = elementwise("neg", "negate", NUMBER, LINEAR)
+
+
+# --- products and quotients -----------------------------------------------------------------------
+
+
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    """``x * y``, elementwise, for numbers of one dtype.
+
+    With ``out_dtype``, the operands (then of any dtypes) are converted to it first.
+
+    >>> import covector
+    >>> float(covector.lax.mul(2.0, 3.0))
+    6.0
+    """
+    if out_dtype is None:
+        return mul_p.bind(x, y)
+    weak = typeof(x).weak_type and typeof(y).weak_type
+    x, y = (convert_element_type(v, out_dtype, weak_type=weak) for v in (x, y))
+    return mul_p.bind(x, y)
+
+
+def div(x: Any, y: Any) -> Any:
+    """``x / y``, elementwise, for numbers of one dtype.
+
+    Integer quotients are cut toward zero; division by zero gives all bits set (-1), and the
+    smallest integer divided by -1 gives itself.
+
+    >>> import covector
+    >>> int(covector.lax.div(-7, 2))
+    -3
+    """
+    return div_p.bind(x, y)
+
+
+def rem(x: Any, y: Any) -> Any:
+    """The remainder of `div`, elementwise, with the sign of ``x``; for zero ``y``, ``x`` or nan.
+
+    >>> import covector
+    >>> float(covector.lax.rem(-7.5, 2.0))
+    -1.5
+    """
+    return rem_p.bind(x, y)
+
+
 def _transpose_mul(ct: Any, x: Any, y: Any) -> list[Any]:
     return [
         unbroadcast(scale(ct, y), x) if isinstance(x, Linear) else None,
@@ -79,26 +198,15 @@ def _transpose_mul(ct: Any, x: Any, y: Any) -> list[Any]:
     ]
 
 
-def _transpose_div(ct: Any, x: Any, y: Any) -> list[Any]:
-    return [unbroadcast(div(ct, y), x), None]
+def _rem_quotient(x: Any, y: Any, remainder: Any) -> Any:
+    """The whole number n with ``x = n y + remainder``; x / y itself may round up to n + 1."""
+    return round(div(sub(x, remainder), y), RoundingMethod.TO_NEAREST_EVEN)
 
 
-def identity(t: Any, out: Any, *operands: Any) -> Any:
-    """The derivative of a sum."""
-    return t
-
-
-# --- the four operations ----------------------------------------------------------------------
-
-add_p = elementwise("add", "add", ANY, identity, identity, transpose=_transpose_add)
-add_any_p = elementwise("add_any", "add", ANY, identity, identity, transpose=_transpose_add)
-sub_p = elementwise(
-    "sub", "subtract", NUMBER, identity, lambda t, out, x, y: neg(t), transpose=_transpose_sub
-)
 mul_p = elementwise(
     "mul",
     "multiply",
-    ANY,
+    NUMBER,
     lambda t, out, x, y: scale(t, y),
     lambda t, out, x, y: scale(t, x),
     transpose=_transpose_mul,
@@ -107,114 +215,158 @@ div_p = elementwise(
     "div",
     "divide",
     NUMBER,
-    lambda t, out, x, y: div(t, y),
+    lambda t, out, x, y: unscale(t, y),
     lambda t, out, x, y: scale(t, neg(div(out, y))),
-    transpose=_transpose_div,
+    transpose=lambda ct, x, y: [unbroadcast(unscale(ct, y), x), None],
 )
-neg_p = elementwise("neg", "negate", NUMBER, LINEAR)
-
-sin_p = elementwise("sin", "sine", INEXACT, lambda t, y, x: scale(t, cos(x)))
-cos_p = elementwise("cos", "cosine", INEXACT, lambda t, y, x: scale(t, neg(sin(x))))
-exp_p = elementwise("exp", "exponential", INEXACT, lambda t, y, x: scale(t, y))
-
-
-def add_any(x: Any, y: Any) -> Any:
-    """The sum of two tangents or cotangents."""
-    return add_any_p.bind(x, y)
+rem_p = elementwise(
+    "rem",
+    "remainder",
+    REAL,
+    identity,
+    lambda t, out, x, y: scale(t, neg(_rem_quotient(x, y, out))),
+)
 
 
-def add(x: Any, y: Any) -> Any:
-    """Elementwise sum."""
-    return add_p.bind(x, y)
+# --- sign and rounding ----------------------------------------------------------------------------
 
 
-def neg(x: Any) -> Any:
-    """Elementwise negation."""
-    return neg_p.bind(x)
+def abs(x: Any) -> Any:
+    """The absolute value, elementwise; of complex numbers, the modulus, which is real.
+
+    The derivative at zero is one for real numbers, and zero for complex ones.
+
+    >>> import covector
+    >>> float(covector.lax.abs(3 + 4j))
+    5.0
+    """
+    return abs_p.bind(x)
 
 
-def mul(x: Any, y: Any) -> Any:
-    """Elementwise product."""
-    return mul_p.bind(x, y)
+def sign(x: Any) -> Any:
+    """-1, 0 or 1, elementwise; of a complex number ``x / abs(x)``, and 0 for 0.
+
+    >>> import covector
+    >>> float(covector.lax.sign(-2.0))
+    -1.0
+    """
+    return sign_p.bind(x)
 
 
-def sub(x: Any, y: Any) -> Any:
-    """Elementwise difference."""
-    return sub_p.bind(x, y)
+def floor(x: Any) -> Any:
+    """The largest whole number that is at most ``x``, elementwise.
+
+    >>> import covector
+    >>> float(covector.lax.floor(-1.5))
+    -2.0
+    """
+    return floor_p.bind(x)
 
 
-def div(x: Any, y: Any) -> Any:
-    """Elementwise quotient."""
-    return div_p.bind(x, y)
+def ceil(x: Any) -> Any:
+    """The smallest whole number that is at least ``x``, elementwise.
+
+    >>> import covector
+    >>> float(covector.lax.ceil(-1.5))
+    -1.0
+    """
+    return ceil_p.bind(x)
 
 
-def sin(x: Any) -> Any:
-    """Elementwise sine."""
-    return sin_p.bind(x)
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+    """The nearest whole number, elementwise; halves away from zero, or to the even one.
+
+    >>> import covector
+    >>> float(covector.lax.round(2.5))
+    3.0
+    >>> float(covector.lax.round(2.5, covector.lax.RoundingMethod.TO_NEAREST_EVEN))
+    2.0
+    """
+    return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
 
 
-def cos(x: Any) -> Any:
-    """Elementwise cosine."""
-    return cos_p.bind(x)
+def _abs_tangent(t: Any, out: Any, x: Any) -> Any:
+    if not dtypes.is_complex(typeof(x).dtype):
+        return select_n_p.bind(ge(x, scalar_like(x, 0)), neg(t), t)
+    direction = sign(x)
+    return add_any(scale(real(t), real(direction)), scale(imag(t), imag(direction)))
 
 
-def exp(x: Any) -> Any:
-    """Elementwise exponential."""
-    return exp_p.bind(x)
-
-
-# --- conversion of dtype ------------------------------------------------------------------------
-
-
-def convert_element_type(operand: Any, new_dtype: Any, *, weak_type: bool = False) -> Any:
-    """``operand`` with its elements converted to ``new_dtype``."""
-    aval = typeof(operand)
-    new_dtype = dtypes.canonicalize_dtype(new_dtype)
-    if aval.dtype == new_dtype and aval.weak_type == weak_type and hasattr(operand, "aval"):
-        return operand
-    return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=weak_type)
-
-
-def _abstract_convert(aval: ShapedArray, *, new_dtype: Any, weak_type: bool) -> ShapedArray:
-    return ShapedArray(aval.shape, new_dtype, weak_type)
-
-
-def _lower_convert(ctx: Any, args: Any, in_avals: Any, out_avals: Any, **params: Any) -> list[str]:
-    return [ctx.convert(args[0], in_avals[0], out_avals[0])]
-
-
-def _fold_convert(literals: list[Literal], params: dict, out_aval: ShapedArray) -> Literal | None:
-    value, aval = literals[0].val, literals[0].aval
-    if aval.shape != () or kind_changes_need_care(aval.dtype, out_aval.dtype):
+def _sign_tangent(t: Any, out: Any, x: Any) -> Any:
+    if not dtypes.is_complex(typeof(x).dtype):
         return None
-    return Literal(np.asarray(value, aval.dtype).astype(out_aval.dtype)[()], out_aval)
+    # The direction turns by the part of t that is perpendicular to it, over the distance.
+    perpendicular = sub(scale(imag(t), real(out)), scale(real(t), imag(out)))
+    turn = unscale(perpendicular, abs(x))
+    return complex(neg(scale(turn, imag(out))), scale(turn, real(out)))
 
 
-def kind_changes_need_care(old: np.dtype, new: np.dtype) -> bool:
-    """Whether NumPy and XLA may convert a constant differently (float to integer, complex)."""
-    return dtypes.is_complex(old) or (
-        dtypes.is_float(old) and not (dtypes.is_float(new) or dtypes.is_complex(new))
-    )
+def _lower_round(
+    ctx: Any, args: Any, in_avals: Any, out_avals: Any, *, rounding_method: RoundingMethod
+) -> list[str]:
+    even = rounding_method is RoundingMethod.TO_NEAREST_EVEN
+    op = "round_nearest_even" if even else "round_nearest_afz"
+    return [ctx.simple(op, args, out_avals[0])]
 
 
-def _jvp_convert(primals: Any, tangents: Any, *, new_dtype: Any, weak_type: bool) -> Any:
-    out = convert_element_type_p.bind(primals[0], new_dtype=new_dtype, weak_type=weak_type)
-    if not (dtypes.is_float(new_dtype) or dtypes.is_complex(new_dtype)):
-        return out, None
-    return out, convert_element_type_p.bind(tangents[0], new_dtype=new_dtype, weak_type=weak_type)
+abs_p = elementwise("abs", "abs", "fci", _abs_tangent, out_dtype=dtypes.to_real_dtype)
+sign_p = elementwise("sign", "sign", NUMBER, _sign_tangent)
+floor_p = elementwise("floor", "floor", FLOAT)
+ceil_p = elementwise("ceil", "ceil", FLOAT)
+round_p = elementwise("round", _lower_round, FLOAT)
 
 
-convert_element_type_p = Primitive(
-    "convert_element_type",
-    abstract=_abstract_convert,
-    lower=_lower_convert,
-    fold=_fold_convert,
-    jvp=_jvp_convert,
-    transpose=lambda ct, x, *, new_dtype, weak_type: [
-        convert_element_type_p.bind(ct, new_dtype=x.dtype, weak_type=x.aval.weak_type)
-    ],
-    batch=lambda axis, args, dims, **params: batch_elementwise(
-        convert_element_type_p, axis, args, dims, params
-    ),
-    elementwise=True,
+# --- neighbours -----------------------------------------------------------------------------------
+
+
+def max(x: Any, y: Any) -> Any:
+    """The larger of two, elementwise; nan if either is. Complex numbers compare by real part first.
+
+    Where both are equal, each gets half of the derivative.
+
+    >>> import covector
+    >>> float(covector.lax.max(1.0, 2.0))
+    2.0
+    """
+    return max_p.bind(x, y)
+
+
+def min(x: Any, y: Any) -> Any:
+    """The smaller of two, elementwise; nan if either is. Complex numbers compare by real part first.
+
+    Where both are equal, each gets half of the derivative.
+
+    >>> import covector
+    >>> float(covector.lax.min(1.0, 2.0))
+    1.0
+    """
+    return min_p.bind(x, y)
+
+
+def nextafter(x1: Any, x2: Any) -> Any:
+    """The floating point number next to ``x1`` in the direction of ``x2``, elementwise.
+
+    >>> import covector
+    >>> float(covector.lax.nextafter(1.0, 2.0)) > 1.0
+    True
+    """
+    return nextafter_p.bind(x1, x2)
+
+
+def _extremum_tangent(position: int) -> Any:
+    def tangent(t: Any, out: Any, *operands: Any) -> Any:
+        half = mul(t, scalar_like(t, 0.5))
+        shared = select_n_p.bind(eq(*operands), t, half)
+        return zero_unless(eq(operands[position], out), shared)
+
+    return tangent
+
+
+max_p = elementwise(
+    "max", lower_extremum("maximum", "GT"), ANY, _extremum_tangent(0), _extremum_tangent(1)
 )
+min_p = elementwise(
+    "min", lower_extremum("minimum", "LT"), ANY, _extremum_tangent(0), _extremum_tangent(1)
+)
+nextafter_p = elementwise("nextafter", lower_chlo("next_after"), FLOAT, identity, None)
+
