@@ -13,8 +13,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # before jaxlib is loaded, or it has no effect
-
 import jaxlib._jax as m
 
 __all__ = ["Flag", "KeyedState", "Kind", "Scope", "TraceContext", "trace_context"]

@@ -7,6 +7,7 @@ from typing import Any
 import jaxlib._jax as _jaxlib
 import numpy as np
 
+import covector._run.array  # noqa: F401  an array needs its members
 from covector._run.client import default_device
 from covector._run.transfer import host_value, put_on_device, put_sharded
 from covector._trace.trace import Tracer, typeof
