@@ -19,7 +19,7 @@ import numpy as np
 
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
-from covector._trace.primitive import LINEAR, Linear, Primitive
+from covector._trace.primitive import LINEAR, Primitive
 from covector._trace.trace import typeof
 from covector._transform.batch import move_batch_axis
 
@@ -189,9 +189,7 @@ def lower_chlo(op: str) -> Callable[..., list[str]]:
 def broadcast_operands(ctx: Any, args: Any, in_avals: Any, out: ShapedArray) -> list[str]:
     """Names of the operands, each of the result's shape."""
     return [
-        a
-        if v.shape == out.shape
-        else ctx.broadcast(a, v, v.update(shape=out.shape), range(v.ndim))
+        a if v.shape == out.shape else ctx.broadcast(a, v, v.update(shape=out.shape), range(v.ndim))
         for a, v in zip(args, in_avals, strict=True)
     ]
 

@@ -1,4 +1,4 @@
-"""Identities with a meaning: stop_gradient for derivatives, optimization_barrier for the compiler."""
+"""Identities with a meaning: stop_gradient (derivatives), optimization_barrier (the compiler)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ def stop_gradient(x: Any) -> Any:
     leaves, tree = dispatch_registry.flatten(x)
     for leaf in leaves:
         typeof(leaf)
-    return tree.unflatten(
-        [stop_gradient_p.bind(v) if isinstance(v, Tracer) else v for v in leaves]
-    )
+    return tree.unflatten([stop_gradient_p.bind(v) if isinstance(v, Tracer) else v for v in leaves])
 
 
 stop_gradient_p = Primitive(

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from covector._ir import dtypes
-from covector.lax._nary import BITS, INTEGER, broadcast_operands, elementwise
+from covector.lax._nary import BITS, INTEGER, elementwise
 
 
 def bitwise_and(x: Any, y: Any) -> Any:

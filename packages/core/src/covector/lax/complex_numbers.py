@@ -168,5 +168,3 @@ conj_p = Primitive(
     batch=elementwise_batch(lambda: conj_p),
     elementwise=True,
 )
-
-

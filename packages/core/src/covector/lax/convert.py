@@ -65,32 +65,34 @@ def _abstract_convert(aval: ShapedArray, *, new_dtype: Any, weak_type: bool) -> 
 
 def _lower_convert(ctx: Any, args: Any, in_avals: Any, out_avals: Any, **params: Any) -> list[str]:
     operand, out = in_avals[0], out_avals[0]
-    if dtypes.is_complex(operand.dtype) and not dtypes.is_complex(out.dtype):
-        if not dtypes.is_bool(out.dtype):
-            part = operand.update(dtype=dtypes.to_real_dtype(operand.dtype))
-            args, operand = ctx.typed("real", args, [operand], [part]), part
+    if dtypes.is_complex(operand.dtype) and not (
+        dtypes.is_complex(out.dtype) or dtypes.is_bool(out.dtype)
+    ):
+        part = operand.update(dtype=dtypes.to_real_dtype(operand.dtype))
+        args, operand = ctx.typed("real", args, [operand], [part]), part
     return [ctx.convert(args[0], operand, out)]
 
 
 def _fold_convert(literals: list[Literal], params: dict, out_aval: ShapedArray) -> Literal | None:
     value, aval = literals[0].val, literals[0].aval
-    if aval.shape != () or not folds_exactly(aval.dtype, out_aval.dtype):
+    if aval.shape != () or kind_changes_need_care(aval.dtype, out_aval.dtype):
         return None
     return Literal(np.asarray(value, aval.dtype).astype(out_aval.dtype)[()], out_aval)
 
 
-def folds_exactly(old: np.dtype, new: np.dtype) -> bool:
-    """Whether NumPy converts a constant exactly as XLA does (not: float to integer, complex)."""
-    return old == new or not (
+def kind_changes_need_care(old: np.dtype, new: np.dtype) -> bool:
+    """Whether NumPy and XLA may convert a constant differently.
+
+    So it is from complex numbers, from floating point to integers, and where a dtype is narrow.
+    """
+    return old != new and (
         dtypes.is_complex(old)
         or (dtypes.is_float(old) and not dtypes.is_inexact(new))
-        or not {old, new} <= _FOLDED
+        or not _NARROW.isdisjoint((old, new))
     )
 
 
-_FOLDED = (dtypes.FLOATS | dtypes.INTEGERS | dtypes.BOOLS | dtypes.COMPLEXES) - (
-    dtypes.NARROW_FLOATS | dtypes.NARROW_INTEGERS
-)
+_NARROW = dtypes.NARROW_FLOATS | dtypes.NARROW_INTEGERS
 
 
 def _jvp_convert(primals: Any, tangents: Any, *, new_dtype: Any, weak_type: bool) -> Any:
@@ -151,8 +153,8 @@ def _abstract_bitcast(aval: ShapedArray, *, new_dtype: Any) -> ShapedArray:
         if not shape or shape[-1] * old_bits != new_bits:
             raise ValueError(
                 f"bitcast_convert_type: the last axis of the operand must hold "
-                f"{new_bits // old_bits} elements of {old} ({old_bits} bits) for one of {new_dtype} "
-                f"({new_bits} bits), but the operand has shape {shape}."
+                f"{new_bits // old_bits} elements of {old} ({old_bits} bits) for one of "
+                f"{new_dtype} ({new_bits} bits), but the operand has shape {shape}."
             )
         shape = shape[:-1]
     return ShapedArray(shape, new_dtype)

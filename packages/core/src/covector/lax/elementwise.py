@@ -1,8 +1,8 @@
 """Elementwise arithmetic: sums, products and quotients, signs, rounding, max and min.
 
 It starts with the products of linear code, `scale` and `unscale`, which all derivatives use.
-Further families stand in `powers.py`, `transcendental.py`, `special.py`, `compare.py`, `bitwise.py`,
-`complex_numbers.py` and `convert.py`.
+Further families stand in `powers.py`, `transcendental.py`, `special.py`, `compare.py`,
+`bitwise.py`, `complex_numbers.py` and `convert.py`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from covector.lax.compare import eq, ge, lower_extremum, select_n_p, zero_unless
 from covector.lax.complex_numbers import complex, imag, real
 from covector.lax.convert import convert_element_type as convert_element_type
 from covector.lax.convert import convert_element_type_p as convert_element_type_p
+from covector.lax.convert import kind_changes_need_care as kind_changes_need_care
 
 # --- products in linear code ----------------------------------------------------------------------
 
@@ -320,7 +321,7 @@ round_p = elementwise("round", _lower_round, FLOAT)
 
 
 def max(x: Any, y: Any) -> Any:
-    """The larger of two, elementwise; nan if either is. Complex numbers compare by real part first.
+    """The larger of two, elementwise; nan if either is. Complex numbers: by real part first.
 
     Where both are equal, each gets half of the derivative.
 
@@ -332,7 +333,7 @@ def max(x: Any, y: Any) -> Any:
 
 
 def min(x: Any, y: Any) -> Any:
-    """The smaller of two, elementwise; nan if either is. Complex numbers compare by real part first.
+    """The smaller of two, elementwise; nan if either is. Complex numbers: by real part first.
 
     Where both are equal, each gets half of the derivative.
 
@@ -369,4 +370,3 @@ min_p = elementwise(
     "min", lower_extremum("minimum", "LT"), ANY, _extremum_tangent(0), _extremum_tangent(1)
 )
 nextafter_p = elementwise("nextafter", lower_chlo("next_after"), FLOAT, identity, None)
-

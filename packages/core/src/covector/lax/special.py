@@ -49,7 +49,9 @@ def _erf_slope(x: Any) -> Any:
 
 
 erf_p = elementwise("erf", lower_chlo("erf"), FLOAT, lambda t, y, x: scale(t, _erf_slope(x)))
-erfc_p = elementwise("erfc", lower_chlo("erfc"), FLOAT, lambda t, y, x: scale(t, neg(_erf_slope(x))))
+erfc_p = elementwise(
+    "erfc", lower_chlo("erfc"), FLOAT, lambda t, y, x: scale(t, neg(_erf_slope(x)))
+)
 erf_inv_p = elementwise(
     "erf_inv",
     lower_chlo("erf_inv"),
@@ -103,9 +105,7 @@ def zeta(x: Any, q: Any) -> Any:
     return zeta_p.bind(x, q)
 
 
-lgamma_p = elementwise(
-    "lgamma", lower_chlo("lgamma"), FLOAT, lambda t, y, x: scale(t, digamma(x))
-)
+lgamma_p = elementwise("lgamma", lower_chlo("lgamma"), FLOAT, lambda t, y, x: scale(t, digamma(x)))
 digamma_p = elementwise(
     "digamma",
     lower_chlo("digamma"),
