@@ -1,0 +1,180 @@
+"""`custom_jvp` and `custom_vjp` under every transformation, eager and staged."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+import covector as cv
+from covector import lax
+
+X = np.array([0.5, 1.0, 2.0], np.float32)
+
+
+@cv.custom_jvp
+def tripled(x, y):
+    """sin(x) * y, whose derivative in x is, falsely, 3 y: so one sees that the rule is used."""
+    return lax.mul(lax.sin(x), y)
+
+
+@tripled.defjvp
+def _(primals, tangents):
+    (x, y), (dx, dy) = primals, tangents
+    out_tangent = lax.add(lax.mul(lax.mul(dx, 3.0), y), lax.mul(dy, lax.sin(x)))
+    return tripled(x, y), out_tangent
+
+
+@cv.custom_vjp
+def fourfold(x, y):
+    """The same by a reverse rule, with 4 y."""
+    return lax.mul(lax.sin(x), y)
+
+
+fourfold.defvjp(
+    lambda x, y: (fourfold(x, y), (y, lax.sin(x))),
+    lambda residuals, ct: (
+        lax.mul(lax.mul(ct, 4.0), residuals[0]),
+        lax.mul(ct, residuals[1]),
+    ),
+)
+
+FUNCTIONS = {"jvp": (tripled, 3.0), "vjp": (fourfold, 4.0)}
+STACKS = {
+    "grad": cv.grad,
+    "jit of grad": lambda f: cv.jit(cv.grad(f)),
+    "grad of jit": lambda f: cv.grad(cv.jit(f)),
+    "grad of jit of jit": lambda f: cv.grad(cv.jit(lambda *a: cv.jit(f)(*a))),
+}
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+@pytest.mark.parametrize("stack", STACKS)
+def test_rule_is_used(kind, stack):
+    f, factor = FUNCTIONS[kind]
+    assert float(STACKS[stack](f)(0.7, 2.0)) == factor * 2.0
+    np.testing.assert_allclose(f(0.7, 2.0), 2 * np.sin(0.7), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+@pytest.mark.parametrize("stack", STACKS)
+def test_vmap_of(kind, stack):
+    f, factor = FUNCTIONS[kind]
+    mapped = cv.vmap(STACKS[stack](f), (0, None))
+    np.testing.assert_array_equal(mapped(X, 2.0), np.full(3, factor * 2.0, np.float32))
+    np.testing.assert_array_equal(cv.jit(mapped)(X, 2.0), mapped(X, 2.0))
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+@pytest.mark.parametrize("wrap", [lambda f: f, cv.jit], ids=["eager", "jit"])
+def test_gradient_of_vmap_sums_the_unmapped_argument(kind, wrap):
+    f, factor = FUNCTIONS[kind]
+
+    def total(x, y):
+        return lax.reduce_sum(wrap(cv.vmap(f, (0, None)))(x, y), (0,))
+
+    dx, dy = wrap(cv.grad(total, (0, 1)))(X, 2.0)
+    np.testing.assert_array_equal(dx, np.full(3, factor * 2.0, np.float32))
+    np.testing.assert_allclose(dy, np.sin(X).sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_second_derivative_goes_through_the_rule(kind):
+    f, factor = FUNCTIONS[kind]
+    mixed = cv.grad(cv.grad(f, 0), 1)
+    assert float(mixed(0.7, 2.0)) == factor
+    assert float(cv.jit(mixed)(0.7, 2.0)) == factor
+
+
+def test_rules_may_look_at_values_in_eager_code():
+    @cv.custom_jvp
+    def absolute(x):
+        return x if x > 0 else lax.neg(x)
+
+    @absolute.defjvp
+    def _(primals, tangents):
+        return absolute(*primals), tangents[0] if primals[0] > 0 else lax.neg(tangents[0])
+
+    assert float(cv.grad(absolute)(-2.0)) == -1.0
+
+
+def test_nondiff_argnums():
+    @functools.partial(cv.custom_jvp, nondiff_argnums=(0,))
+    def apply(f, x):
+        return f(x)
+
+    @apply.defjvp
+    def _(f, primals, tangents):
+        return f(*primals), lax.mul(tangents[0], 5.0)
+
+    assert float(cv.grad(lambda x: apply(lax.sin, x))(0.0)) == 5.0
+
+    @functools.partial(cv.custom_vjp, nondiff_argnums=(0,))
+    def call(f, x):
+        return f(x)
+
+    call.defvjp(lambda f, x: (f(x), None), lambda f, residuals, ct: (lax.mul(ct, 6.0),))
+    assert float(cv.grad(lambda x: call(lax.sin, x))(0.0)) == 6.0
+
+
+def test_keywords_and_trees():
+    @cv.custom_vjp
+    def f(tree, scale=2.0):
+        return {"out": lax.mul(tree["x"], scale)}
+
+    f.defvjp(
+        lambda tree, scale: (f(tree, scale), None),
+        lambda residuals, ct: ({"x": lax.mul(ct["out"], 7.0)}, None),
+    )
+    g = cv.grad(lambda x: f({"x": x})["out"])
+    assert float(g(1.0)) == 7.0 and float(cv.jit(g)(1.0)) == 7.0
+
+
+def test_defjvps():
+    @cv.custom_jvp
+    def f(x, y):
+        return lax.mul(x, y)
+
+    f.defjvps(lambda t, out, x, y: lax.mul(t, 10.0), None)
+    assert float(cv.grad(f)(1.0, 2.0)) == 10.0
+    assert float(cv.grad(f, 1)(1.0, 2.0)) == 0.0
+
+
+def test_forward_mode_of_custom_vjp_is_refused():
+    for f in (fourfold, cv.jit(fourfold)):
+        with pytest.raises(TypeError, match="can't apply forward-mode differentiation"):
+            cv.jvp(f, (1.0, 2.0), (1.0, 0.0))
+
+
+def _bad(jvp=None, fwd=None, bwd=None):
+    if jvp is not None:
+        f = cv.custom_jvp(lambda x: x)
+        f.defjvp(jvp)
+    else:
+        f = cv.custom_vjp(lambda x: x)
+        f.defvjp(fwd or (lambda x: (x, None)), bwd)
+    return lambda: cv.grad(f)(1.0)
+
+
+REFUSED = {
+    "no rule": (lambda: cv.custom_jvp(lax.sin)(1.0), AttributeError, "defjvp"),
+    "no rules": (lambda: cv.custom_vjp(lax.sin)(1.0), AttributeError, "defvjp"),
+    "not a pair": (_bad(jvp=lambda p, t: p[0]), TypeError, "pair"),
+    "trees": (_bad(jvp=lambda p, t: (p[0], (t[0],))), TypeError, "structures"),
+    "shape": (
+        _bad(jvp=lambda p, t: (p[0], np.ones(2, np.float32))),
+        TypeError,
+        "shapes and dtypes",
+    ),
+    "fwd": (_bad(fwd=lambda x: x, bwd=lambda r, ct: (ct,)), TypeError, "fwd rule"),
+    "bwd length": (_bad(bwd=lambda r, ct: (ct, ct)), TypeError, "bwd rule"),
+    "bwd shape": (_bad(bwd=lambda r, ct: (np.ones(2, np.float32),)), ValueError, "bwd rule"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refuses(name):
+    call, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        call()
