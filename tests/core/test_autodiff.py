@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import covector as cv
 import numpy as np
 import pytest
-
-import covector as cv
 from covector import lax
 
 X = np.array([0.5, -1.0, 2.0], np.float32)
@@ -61,13 +60,13 @@ def test_argnums_aux_and_trees():
     def f(params, x):
         return lax.reduce_sum(lax.mul(params["w"], x), (0,)), {"x": x}
 
-    value, aux = f({"w": X}, X)
+    value, _ = f({"w": X}, X)
     (got, got_aux), (dparams, dx) = cv.value_and_grad(f, (0, 1), has_aux=True)({"w": X}, X)
     assert float(got) == float(value)
     np.testing.assert_array_equal(got_aux["x"], X)
     np.testing.assert_array_equal(dparams["w"], X)
     np.testing.assert_array_equal(dx, X)
-    grads, aux = cv.grad(f, has_aux=True)({"w": X}, X)
+    grads, _ = cv.grad(f, has_aux=True)({"w": X}, X)
     np.testing.assert_array_equal(grads["w"], X)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 
+import covector as cv
 import numpy as np
 import pytest
-
-import covector as cv
 from covector import lax
 
 X = np.array([0.5, 1.0, 2.0], np.float32)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 
+import covector as cv
 import numpy as np
 import pytest
-
-import covector as cv
 from covector import lax
 from covector._run import disk_cache
 

@@ -1,13 +1,12 @@
-"""`jit`: signatures, static and donated arguments, nesting, closures, stages, and what it refuses."""
+"""`jit`: signatures, static and donated arguments, nesting, closures, stages, refusals."""
 
 from __future__ import annotations
 
 import functools
 
+import covector as cv
 import numpy as np
 import pytest
-
-import covector as cv
 from covector import lax
 from covector._run import compile as compile_module
 
@@ -250,7 +249,10 @@ def test_leaked_tracer_is_reported_with_its_line():
         return x
 
     f(1.0)
-    for use in (lambda: lax.add(leaked[0], 1.0), lambda: cv.jit(lambda x: lax.add(x, leaked[0]))(1.0)):
+    for use in (
+        lambda: lax.add(leaked[0], 1.0),
+        lambda: cv.jit(lambda x: lax.add(x, leaked[0]))(1.0),
+    ):
         with pytest.raises(cv.errors.UnexpectedTracerError, match=r"test_jit\.py:\d+ .*f\)"):
             use()
 

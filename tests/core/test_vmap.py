@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import covector as cv
 import numpy as np
 import pytest
-
-import covector as cv
 from covector import lax
 
 X = np.arange(6.0, dtype=np.float32).reshape(2, 3)

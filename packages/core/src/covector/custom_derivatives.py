@@ -93,7 +93,7 @@ class custom_jvp:
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Set a rule for each argument: ``jvp(tangent, out, *args) -> tangent``, or None for zero."""
+        """Set a rule for each argument: ``jvp(tangent, out, *args) -> tangent``; None is zero."""
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
 
@@ -212,7 +212,7 @@ class custom_vjp:
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
     ) -> None:
-        """Set the rules: ``fwd(*args) -> (out, residuals)``, ``bwd(*nondiff, residuals, ct) -> cts``."""
+        """Set ``fwd(*args) -> (out, residuals)`` and ``bwd(*nondiff, residuals, ct) -> cts``."""
         if symbolic_zeros:
             raise NotImplementedError("custom_vjp: symbolic_zeros=True is not offered yet.")
         self.fwd = fwd

@@ -11,7 +11,7 @@ import numpy as np
 from covector._api.tracing import argument_avals, function_name
 from covector._api.vmap import vmap
 from covector._ir import dtypes
-from covector._ir.avals import ShapedArray
+from covector._ir.avals import ShapedArray, short_dtype_name
 from covector._ir.source import hide_frames
 from covector._run.client import default_device
 from covector._run.transfer import put_on_device
@@ -325,8 +325,8 @@ def vjp(
     """``fun``'s value at ``primals``, and the function from cotangents of the output to inputs'.
 
     Returns ``(value, vjp_function)``, or ``(value, vjp_function, aux)`` with ``has_aux``.
-    ``vjp_function(ct)`` takes one value of the output's structure and gives a tuple, a cotangent for
-    each of ``primals``.
+    ``vjp_function(ct)`` takes one value of the output's structure and gives a tuple, a cotangent
+    for each of ``primals``.
 
     >>> import covector
     >>> value, pull_back = covector.vjp(covector.lax.mul, 2.0, 3.0)
@@ -437,11 +437,12 @@ def _check_jvp_tangent(fun: Any, t: Any, aval: ShapedArray) -> None:
         shape, dtype = got.shape, got.dtype
     expected = aval.tangent
     if dtype != expected.dtype:
+        wanted, got_name = [short_dtype_name(d) for d in (expected.dtype, dtype)]
         raise TypeError(
             "primal and tangent arguments to jvp do not match; dtypes must be equal, or in case of "
             f"int/bool primal dtype the tangent dtype must be float0. Got primal dtype "
-            f"{aval.dtype.name} and so expected tangent dtype {expected.str_short().split('[')[0]}, "
-            f"but got tangent dtype {ShapedArray((), dtype).str_short().split('[')[0]} instead."
+            f"{aval.dtype.name} and so expected tangent dtype {wanted}, but got tangent dtype "
+            f"{got_name} instead."
         )
     if shape != aval.shape:
         raise ValueError(

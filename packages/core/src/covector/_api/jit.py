@@ -281,7 +281,7 @@ class _Jit:
                 mask += [name in self.donate.names] * count
         return tuple(mask)
 
-    # -- ahead of time ------------------------------------------------------------------------------
+    # -- ahead of time ---------------------------------------------------------------------------
 
     def trace(self, *args: Any, **kwargs: Any) -> Any:
         """Trace for arguments (values or `ShapeDtypeStruct`s) without compiling."""
@@ -334,10 +334,16 @@ def _make(fun: Callable[..., Any], state: _Jit) -> Any:
     wrapped.trace = state.trace
     wrapped.lower = state.lower
     wrapped.eval_shape = state.eval_shape
-    wrapped.clear_cache = lambda: (wrapped._clear_cache(), state.staged.clear()) and None
+    wrapped.clear_cache = functools.partial(_clear_cache, wrapped, state)
     wrapped.traced = state.traced
     wrapped._jit = state
     return wrapped
+
+
+def _clear_cache(wrapped: Any, state: _Jit) -> None:
+    wrapped._clear_cache()
+    state.staged.clear()
+    state.flat.clear()
 
 
 class _Missing:

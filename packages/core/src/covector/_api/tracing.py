@@ -1,4 +1,4 @@
-"""From Python functions to programs: `stage_function`, and the public `make_jaxpr`, `eval_shape`."""
+"""From Python functions to programs: `stage_function`, `make_jaxpr` and `eval_shape`."""
 
 from __future__ import annotations
 

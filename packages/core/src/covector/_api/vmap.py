@@ -65,8 +65,8 @@ def vmap(
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
-                f"positional arguments passed to the function, but got len(in_axes)={len(in_axes)}, "
-                f"len(args)={len(args)}"
+                "positional arguments passed to the function, but got "
+                f"len(in_axes)={len(in_axes)}, len(args)={len(args)}"
             )
         leaves, tree = dispatch_registry.flatten((args, kwargs))
         args_tree = dispatch_registry.flatten(args)[1]

@@ -2,7 +2,8 @@
 
 A `Jaxpr` has input variables, equations and outputs. An `Equation` applies a primitive with static
 `params` to atoms (variables or literals). Programs are closed: array constants of user code are
-inputs like any other; only scalars, and small arrays made inside Covector's own rules, are literals.
+inputs like any other; only scalars, and small arrays made inside Covector's own rules, are
+literals.
 
 `Jaxpr` objects are interned by structure (primitives, params, types, wiring; not source lines), so
 two traces of equal functions give one object, and with it one set of derived programs and one

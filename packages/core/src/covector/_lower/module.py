@@ -1,8 +1,8 @@
 """Lowering: a jaxpr becomes the text of a StableHLO module.
 
 `ModuleBuilder` holds the functions and location aliases of one module. `FunctionBuilder`, the `ctx`
-of lowering rules, appends lines to one function. A rule gets its operands' names and types and gives
-names back, for instance::
+of lowering rules, appends lines to one function. A rule gets its operands' names and types and
+gives names back, for instance::
 
     def lower_sine(ctx, args, in_avals, out_avals):
         return [ctx.simple("sine", args, out_avals[0])]

@@ -159,7 +159,7 @@ def _device(x: Any) -> Any:
 
 
 class Shard:
-    """One device's part of an array: `device`, `index` (a tuple of slices), `data`, `replica_id`."""
+    """One device's part of an array: `device`, `index` (slices), `data`, `replica_id`."""
 
     def __init__(self, device: Any, index: tuple, data: Any, replica_id: int = 0):
         self.device = device
@@ -264,9 +264,99 @@ def _attach() -> None:
     SingleDeviceSharding._internal_device_list = property(lambda s: device_list((s._device,)))
 
 
-_OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod", "and", "or", "xor", "lshift", "rshift", "radd", "rsub", "rmul", "rtruediv", "rfloordiv", "rmod", "rpow", "rmatmul", "rand", "ror", "rxor", "rlshift", "rrshift", "neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "round"]
+_OPERATORS = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "divmod",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+    "radd",
+    "rsub",
+    "rmul",
+    "rtruediv",
+    "rfloordiv",
+    "rmod",
+    "rpow",
+    "rmatmul",
+    "rand",
+    "ror",
+    "rxor",
+    "rlshift",
+    "rrshift",
+    "neg",
+    "pos",
+    "abs",
+    "invert",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "getitem",
+    "round",
+]
 _LAZY_ATTRIBUTES = frozenset(
-    ["T", "mT", "real", "imag", "flat", "at", "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip", "compress", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "partition", "prod", "ptp", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "to_device", "trace", "transpose", "var", "view", "__array_namespace__", "__array_ufunc__"]
+    [
+        "T",
+        "mT",
+        "real",
+        "imag",
+        "flat",
+        "at",
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argpartition",
+        "argsort",
+        "astype",
+        "choose",
+        "clip",
+        "compress",
+        "conj",
+        "conjugate",
+        "copy",
+        "cumprod",
+        "cumsum",
+        "diagonal",
+        "dot",
+        "flatten",
+        "max",
+        "mean",
+        "min",
+        "nonzero",
+        "partition",
+        "prod",
+        "ptp",
+        "ravel",
+        "repeat",
+        "reshape",
+        "round",
+        "searchsorted",
+        "sort",
+        "squeeze",
+        "std",
+        "sum",
+        "swapaxes",
+        "take",
+        "to_device",
+        "trace",
+        "transpose",
+        "var",
+        "view",
+        "__array_namespace__",
+        "__array_ufunc__",
+    ]
 )
 
 

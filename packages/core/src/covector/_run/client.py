@@ -1,4 +1,4 @@
-"""The runtime client and its devices. Made at first use; CPU is built in, GPU and TPU are plugins."""
+"""The runtime client and its devices, made at first use. CPU is built in, GPU and TPU plugins."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Compiled executables on disk, so that a program is compiled once per machine.
 
 One file an executable, named by a hash of everything it depends on: the module's text without
-source lines, compile options, jaxlib, platform, processor features, devices. Writes are atomic. A file
-begins with a digest of its content: a truncated, corrupted or foreign one is a miss, never an error.
-The folder is bounded: beyond the limit, the entries used longest ago are removed.
+source lines, compile options, jaxlib, platform, processor features, devices. Writes are atomic. A
+file begins with a digest of its content: a truncated, corrupted or foreign one is a miss, never an
+error. The folder is bounded: beyond the limit, the entries used longest ago are removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Running programs eagerly: each jaxpr has one jaxlib `PjitFunction`, whose hits never see Python."""
+"""Running programs eagerly: each jaxpr has one `PjitFunction`, whose hits never see Python."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def check_concrete(args: Sequence[Any]) -> None:
             typeof(x)
         elif x.is_deleted():
             raise RuntimeError(
-                f"Array of type {x.aval.str_short()} has been deleted or donated. A buffer given to "
-                "a jitted function with donate_argnums cannot be used again: use the function's "
+                f"Array of type {x.aval.str_short()} has been deleted or donated. A buffer given "
+                "to a jitted function with donate_argnums cannot be used again: use the function's "
                 "result, or do not donate it."
             )
 

@@ -1,8 +1,8 @@
 """Staging: write operations down as a program instead of running them.
 
 `StageTrace.call` splices the called program's equations into the one being built, renaming
-variables by position; no Python rule runs. `stage` and `stage_flat` run a Python function under such
-a trace. Read next: `_transform/`.
+variables by position; no Python rule runs. `stage_rule` runs one of Covector's own rules under such
+a trace, `_api/tracing.py` user functions. Read next: `_transform/`.
 """
 
 from __future__ import annotations
@@ -128,6 +128,10 @@ class StageTrace(Trace):
             return Literal(np.asarray(x).astype(aval.dtype, copy=False), aval)
         return self._hoist(x, aval)
 
+    def atom_of(self, x: Any) -> Atom:
+        """The atom of a tracer of this trace, or of a constant."""
+        return x.atom if type(x) is StageTracer and x.trace is self else self.constant(x)
+
     def _hoist(self, x: Any, aval: ShapedArray) -> Var:
         var = Var(aval)
         self.consts.append(x)
@@ -139,13 +143,11 @@ class StageTrace(Trace):
 
     def finish(self, outs: Sequence[Any], *, prune: bool = False) -> Jaxpr:
         """Close the program. Its inputs are the constants' variables, then the declared ones."""
-        outvars = [
-            x.atom if type(x) is StageTracer and x.trace is self else self.constant(x) for x in outs
-        ]
+        outvars = [self.atom_of(x) for x in outs]
         self.alive = False
         const_vars = [self.const_of[id(c)] for c in self.consts]
         eqns = prune_equations(self.eqns, outvars) if prune else self.eqns
-        return make_jaxpr_object([*const_vars, *self.invars], eqns, outvars)  # type: ignore[list-item]
+        return make_jaxpr_object([*const_vars, *self.invars], eqns, outvars)
 
     def origin(self, atom: Atom) -> str:
         """The user's line that made ``atom``."""
@@ -187,7 +189,7 @@ class staging:
 
 
 def stage_rule(function: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]) -> Jaxpr:
-    """Stage one of Covector's own rules: list of tracers in, list of values out, nothing hoisted."""
+    """Stage one of Covector's own rules: tracers in, a list of values out, nothing hoisted."""
     trace = StageTrace(embed_constants=True, name=getattr(function, "__name__", "rule"))
     with staging(trace):
         inputs = [trace.new_input(a) for a in in_avals]

@@ -1,9 +1,10 @@
 """Functions with derivative rules of their own: how each trace runs them.
 
-`custom_jvp` and `custom_vjp` (in `custom_derivatives.py`) flatten a call into a `CustomJVP` or `CustomVJP`:
-a function of a flat list of arrays with its rules. `Trace.custom_call` gives it to the trace, which
-asks it for the right method. In eager code everything is plain Python, so the function and its rules may
-look at values. While staging, the call becomes an equation that keeps the rules beside the program.
+`custom_jvp` and `custom_vjp` (in `custom_derivatives.py`) flatten a call into a `CustomJVP` or
+`CustomVJP`: a function of a flat list of arrays with its rules. `Trace.custom_call` gives it to the
+trace, which asks it for the right method. In eager code everything is plain Python, so the function
+and its rules may look at values. While staging, the call becomes an equation that keeps the rules
+beside the program.
 """
 
 from __future__ import annotations

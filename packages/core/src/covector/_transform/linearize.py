@@ -151,7 +151,7 @@ def _linearize_equations(jaxpr: Jaxpr, mask: Mask, instantiate: Mask | None) -> 
         with use_trace(tape_trace):
             outs = run_equations(jaxpr, args, tape_trace)
         primals = [tape_trace.primal(x) for x in outs]
-        out_atoms = [x.atom if isinstance(x, Tracer) else stage.constant(x) for x in primals]  # type: ignore[attr-defined]
+        out_atoms = [stage.atom_of(x) for x in primals]
         num_forward = len(stage.eqns)
         tangent_inputs = [stage.new_input(x.aval.tangent) for x in args if tape_trace.owns(x)]
         out_tangents = tape_trace.push_forward(args, tangent_inputs, outs)
