@@ -40,9 +40,17 @@ _CONTENTS: dict[str, str] = {
     "reduce": "argmax argmax_p argmin argmin_p reduce_and reduce_and_p reduce_max reduce_max_p "
     "reduce_min reduce_min_p reduce_or reduce_or_p reduce_prod reduce_prod_p reduce_sum "
     "reduce_sum_p reduce_xor reduce_xor_p",
+    "gather": "GatherDimensionNumbers GatherScatterMode gather gather_p index_take",
+    "scatter": "ScatterDimensionNumbers scatter scatter_add scatter_add_p scatter_apply scatter_max "
+    "scatter_max_p scatter_min scatter_min_p scatter_mul scatter_mul_p scatter_p scatter_sub "
+    "scatter_sub_p",
     "slicing": "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_slice_p "
     "dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim "
     "dynamic_update_slice_p index_in_dim slice slice_in_dim slice_p",
+    "control.cond": "cond cond_p platform_dependent switch",
+    "control.loops": "fori_loop while_loop while_p",
+    "control.scan": "map scan scan_p",
+    "control.associative_scan": "associative_scan",
 }
 
 _MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in names.split()}

@@ -34,9 +34,7 @@ def sizes_of(name: str, argument: str, values: Any) -> tuple[int, ...]:
     """Like `int_tuple`, for lengths: none may be negative."""
     sizes = int_tuple(name, argument, values)
     if any(n < 0 for n in sizes):
-        raise ShapeError(
-            f"{name}: {argument} must have every element be nonnegative, got {sizes}."
-        )
+        raise ShapeError(f"{name}: {argument} must have every element be nonnegative, got {sizes}.")
     return sizes
 
 

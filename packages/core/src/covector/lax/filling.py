@@ -61,9 +61,7 @@ def _scalar(value: Any, target: ShapedArray) -> Any:
     host = isinstance(value, (bool, int, float, complex, np.generic, np.ndarray))
     if host and not target.weak_type and not kind_changes_need_care(aval.dtype, target.dtype):
         return np.asarray(value).astype(aval.dtype).astype(target.dtype)[()]
-    return convert_element_type_p.bind(
-        value, new_dtype=target.dtype, weak_type=target.weak_type
-    )
+    return convert_element_type_p.bind(value, new_dtype=target.dtype, weak_type=target.weak_type)
 
 
 def full_like(

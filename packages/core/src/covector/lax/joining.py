@@ -240,9 +240,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
 
 
 def _abstract_split(aval: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
-    return [
-        aval.update(shape=(*aval.shape[:axis], n, *aval.shape[axis + 1 :])) for n in sizes
-    ]
+    return [aval.update(shape=(*aval.shape[:axis], n, *aval.shape[axis + 1 :])) for n in sizes]
 
 
 def _lower_split(
@@ -260,7 +258,9 @@ def _slice_line(
 ) -> str:
     bounds = [f"0:{n}" for n in aval.shape]
     bounds[axis] = f"{start}:{start + out.shape[axis]}"
-    return ctx.emit(f"stablehlo.slice {name} [{', '.join(bounds)}] : ({aval.mlir}) -> {out.mlir}")[0]
+    return ctx.emit(f"stablehlo.slice {name} [{', '.join(bounds)}] : ({aval.mlir}) -> {out.mlir}")[
+        0
+    ]
 
 
 def _with_zeros(cts: list[Any], avals: Sequence[ShapedArray]) -> list[Any]:
@@ -279,9 +279,7 @@ split_p = Primitive(
     lower=_lower_split,
     jvp=LINEAR,
     transpose=lambda cts, x, *, sizes, axis: [
-        concatenate(
-            _with_zeros(cts, _abstract_split(x.aval.tangent, sizes=sizes, axis=axis)), axis
-        )
+        concatenate(_with_zeros(cts, _abstract_split(x.aval.tangent, sizes=sizes, axis=axis)), axis)
     ],
     batch=_batch_split,
     multiple_results=True,

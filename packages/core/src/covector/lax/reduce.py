@@ -22,8 +22,9 @@ from covector._trace.trace import typeof
 from covector.lax._axes import shift_axes
 from covector.lax._nary import ANY, NUMBER, check_kind
 from covector.lax._region import lower_reduction
-from covector.lax.elementwise import add_any, scale
-from covector.lax.filling import full_of, zeros_of
+from covector.lax._rules import tangents_by
+from covector.lax.compare import zero_unless
+from covector.lax.filling import full_of
 from covector.lax.shape import broadcast_axes
 
 # --- what users call -----------------------------------------------------------------------------
@@ -203,7 +204,7 @@ def _jvp_extremum(primitive: Callable[[], Primitive]) -> Callable[..., Any]:
         chosen = lax.eq(x, broadcast_axes(out, x.shape, axes))
         if dtypes.is_inexact(x.dtype):
             chosen = lax.bitwise_or(chosen, lax.ne(x, x))
-        picked = reduce_sum(lax.select(chosen, t, zeros_of(typeof(t))), axes)
+        picked = reduce_sum(zero_unless(chosen, t), axes)
         count = reduce_sum(lax.convert_element_type(chosen, t.dtype), axes)
         if dtypes.is_inexact(x.dtype):  # no derivative where the result is nan
             nan = full_of(typeof(count), np.nan)
@@ -214,18 +215,19 @@ def _jvp_extremum(primitive: Callable[[], Primitive]) -> Callable[..., Any]:
 
 
 def _jvp_prod(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """Multiply in a tree of pairs: no division, so that zeros among the factors are no trouble."""
-    (x,), (t,) = primals, tangents
-    out = reduce_prod_p.bind(x, axes=axes)
-    factors, tangent = rows_of(x, axes), rows_of(t, axes)
-    while factors.shape[0] > 1:
-        left, right = halves(factors, 1)
-        t_left, t_right = halves(tangent, 0)
-        tangent = add_any(scale(t_left, right), scale(t_right, left))
-        factors = lax.mul(left, right)
-    if tangent.shape[0] == 0:
+    """That of a tree of products: no division, so that zeros among the factors are no trouble."""
+    out = reduce_prod_p.bind(*primals, axes=axes)
+
+    if typeof(primals[0]).size == 0:
         return out, None
-    return out, lax.reshape(tangent, out.shape)
+
+    def by_tree(x: Any) -> list[Any]:
+        factors = rows_of(x, axes)
+        while factors.shape[0] > 1:
+            factors = lax.mul(*halves(factors, 1))
+        return [lax.reshape(factors, out.shape)]
+
+    return out, tangents_by(by_tree, primals, tangents)[0]
 
 
 def rows_of(x: Any, axes: Sequence[int]) -> Any:
@@ -264,9 +266,7 @@ reduce_min_p = _reduction(
     "reduce_min", "minimum", ANY, highest, jvp=_jvp_extremum(lambda: reduce_min_p)
 )
 reduce_and_p, reduce_or_p, reduce_xor_p = [
-    _reduction(
-        f"reduce_{op}", op, "iub", identity, keep_weak_type=False, differentiable=False
-    )
+    _reduction(f"reduce_{op}", op, "iub", identity, keep_weak_type=False, differentiable=False)
     for op, identity in (("and", all_bits), ("or", lambda dtype: 0), ("xor", lambda dtype: 0))
 ]
 

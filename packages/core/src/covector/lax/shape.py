@@ -96,9 +96,7 @@ def _lower_broadcast(
 def _transpose_broadcast(ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any) -> list[Any]:
     from covector.lax.reduce import reduce_sum
 
-    kept = [
-        d for d, n in zip(broadcast_dimensions, x.shape, strict=True) if n == shape[d]
-    ]
+    kept = [d for d, n in zip(broadcast_dimensions, x.shape, strict=True) if n == shape[d]]
     return [reshape(reduce_sum(ct, [d for d in range(len(shape)) if d not in kept]), x.shape)]
 
 
@@ -155,9 +153,7 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
     """
     shape, target = typeof(arr).shape, typeof(like_arr).shape
     first = len(target) - len(shape)
-    fits = first >= 0 and all(
-        n in (1, m) for n, m in zip(shape, target[first:], strict=True)
-    )
+    fits = first >= 0 and all(n in (1, m) for n, m in zip(shape, target[first:], strict=True))
     if not fits:
         raise ShapeError(f"broadcast_like: arr of shape {shape} cannot become of shape {target}")
     return broadcast_in_dim(arr, target, tuple(range(first, len(target))))
@@ -396,9 +392,7 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
 
 
 def _abstract_rev(aval: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
-    if len(set(dimensions)) != len(dimensions) or any(
-        not 0 <= d < aval.ndim for d in dimensions
-    ):
+    if len(set(dimensions)) != len(dimensions) or any(not 0 <= d < aval.ndim for d in dimensions):
         raise TypeError(
             f"rev: dimensions must be distinct axes of the operand, nonnegative and less than "
             f"{aval.ndim}, got {dimensions}"
@@ -410,7 +404,9 @@ rev_p = Primitive(
     "rev",
     abstract=_abstract_rev,
     lower=lambda ctx, args, in_avals, out_avals, *, dimensions: (
-        ctx.emit(f"stablehlo.reverse {args[0]}, dims = {int_list(dimensions)} : {out_avals[0].mlir}")
+        ctx.emit(
+            f"stablehlo.reverse {args[0]}, dims = {int_list(dimensions)} : {out_avals[0].mlir}"
+        )
         if dimensions
         else args
     ),

@@ -85,9 +85,7 @@ def _lower_slice(
     ctx: Any, args: Any, in_avals: Any, out_avals: Any, *, start_indices, limit_indices, strides
 ) -> list[str]:
     steps = strides or (1,) * len(start_indices)
-    bounds = [
-        f"{a}:{b}:{s}" for a, b, s in zip(start_indices, limit_indices, steps, strict=True)
-    ]
+    bounds = [f"{a}:{b}:{s}" for a, b, s in zip(start_indices, limit_indices, steps, strict=True)]
     return ctx.emit(
         f"stablehlo.slice {args[0]} [{', '.join(bounds)}] : "
         f"({in_avals[0].mlir}) -> {out_avals[0].mlir}"
@@ -310,9 +308,7 @@ def _lower_dynamic_slice(
 ) -> list[str]:
     if not slice_sizes:
         return args[:1]
-    return ctx.typed(
-        "dynamic_slice", args, in_avals, out_avals, f"sizes = {int_list(slice_sizes)}"
-    )
+    return ctx.typed("dynamic_slice", args, in_avals, out_avals, f"sizes = {int_list(slice_sizes)}")
 
 
 def _jvp_dynamic_slice(primals: Any, tangents: Any, *, slice_sizes: Any) -> tuple[Any, Any]:
@@ -438,9 +434,7 @@ def _abstract_dynamic_update_slice(
     return aval.strip_weak_type()
 
 
-def _lower_dynamic_update_slice(
-    ctx: Any, args: Any, in_avals: Any, out_avals: Any
-) -> list[str]:
+def _lower_dynamic_update_slice(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
     if not out_avals[0].shape:
         return args[1:2]
     return ctx.typed("dynamic_update_slice", args, in_avals, out_avals)
@@ -458,9 +452,7 @@ def _jvp_dynamic_update_slice(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return out, dynamic_update_slice_p.bind(t_operand, t_update, *starts)
 
 
-def _transpose_dynamic_update_slice(
-    ct: Any, operand: Any, update: Any, *starts: Any
-) -> list[Any]:
+def _transpose_dynamic_update_slice(ct: Any, operand: Any, update: Any, *starts: Any) -> list[Any]:
     ct_operand = ct_update = None
     shape = update.shape if isinstance(update, Linear) else typeof(update).shape
     if isinstance(operand, Linear):
