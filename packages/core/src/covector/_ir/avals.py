@@ -30,7 +30,9 @@ class ShapedArray:
 
     __slots__ = (
         "__weakref__",
+        "_mask",
         "_mlir",
+        "_scalar",
         "_tangent",
         "dtype",
         "ndim",
@@ -62,6 +64,20 @@ class ShapedArray:
         if self._tangent is None:
             self._tangent = ShapedArray(self.shape, tangent_dtype(self.dtype), self.weak_type)
         return self._tangent
+
+    @property
+    def scalar(self) -> ShapedArray:
+        """The type of one element."""
+        if self._scalar is None:
+            self._scalar = self.update(shape=())
+        return self._scalar
+
+    @property
+    def mask(self) -> ShapedArray:
+        """The type of booleans in this shape."""
+        if self._mask is None:
+            self._mask = ShapedArray(self.shape, np.bool_)
+        return self._mask
 
     def update(
         self, *, shape: Any = None, dtype: Any = None, weak_type: bool | None = None
@@ -100,8 +116,7 @@ def _create(shape: Shape, dtype: np.dtype, weak_type: bool) -> ShapedArray:
     aval.weak_type = weak_type
     aval.ndim = len(shape)
     aval.size = math.prod(shape)
-    aval._mlir = None
-    aval._tangent = None
+    aval._mask = aval._mlir = aval._scalar = aval._tangent = None
     return aval
 
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 NO_EFFECTS: frozenset = frozenset()
 
+# Derived programs and executables kept for one program: masks, batch sizes, placements, contexts.
+_MEMO_BOUND = 1024
+
 
 class Var:
     """A variable: a place for a value of one type. Identity is all that it has."""
@@ -155,6 +158,13 @@ class Jaxpr:
         if self._plan is None:
             self._plan = _make_plan(self)
         return self._plan
+
+    def remember(self, key: Any, value: Any) -> Any:
+        """Keep something derived from this program; if another thread was first, give its value."""
+        value = self.memo.setdefault(key, value)
+        if len(self.memo) > _MEMO_BOUND:
+            self.memo.pop(next(iter(self.memo)), None)
+        return value
 
     def used_inputs(self) -> tuple[bool, ...]:
         """Which inputs the program reads at all."""

@@ -161,7 +161,7 @@ def execution_of(
         lowered, kept = lower(jaxpr, placement, name=name, donated=donated)
         executable = compile_text(lowered, placement, compiler_options)
         execution = Execution(jaxpr, executable, placement, kept)
-        execution = jaxpr.memo.setdefault(key, execution)
+        execution = jaxpr.remember(key, execution)
     return execution
 
 

@@ -47,7 +47,7 @@ def batch(jaxpr: Jaxpr, axis: BatchAxis, dims: Dims, out_dims: Dims | None = Non
     key = ("batch", axis, dims, out_dims, trace_context())
     derived = jaxpr.memo.get(key)
     if derived is None:
-        derived = jaxpr.memo.setdefault(key, _batch(jaxpr, axis, dims, out_dims))
+        derived = jaxpr.remember(key, _batch(jaxpr, axis, dims, out_dims))
     return derived
 
 

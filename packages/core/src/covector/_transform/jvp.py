@@ -38,7 +38,7 @@ def jvp(jaxpr: Jaxpr, mask: Mask, instantiate: Mask | None = None) -> JVP:
     key = ("jvp", mask, instantiate, trace_context())
     derived = jaxpr.memo.get(key)
     if derived is None:
-        derived = jaxpr.memo.setdefault(key, _jvp(jaxpr, mask, instantiate))
+        derived = jaxpr.remember(key, _jvp(jaxpr, mask, instantiate))
     return derived
 
 

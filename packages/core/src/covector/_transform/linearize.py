@@ -80,7 +80,7 @@ def linearize(jaxpr: Jaxpr, mask: Mask, instantiate: Mask | None = None) -> Line
     key = ("linearize", mask, instantiate, trace_context())
     split = jaxpr.memo.get(key)
     if split is None:
-        split = jaxpr.memo.setdefault(key, _linearize(jaxpr, mask, instantiate))
+        split = jaxpr.remember(key, _linearize(jaxpr, mask, instantiate))
     return split
 
 

@@ -34,7 +34,7 @@ def transpose(jaxpr: Jaxpr, linear: Mask, ct_mask: Mask, instantiate: bool = Fal
     key = ("transpose", linear, ct_mask, instantiate, trace_context())
     derived = jaxpr.memo.get(key)
     if derived is None:
-        derived = jaxpr.memo.setdefault(key, _transpose(jaxpr, linear, ct_mask, instantiate))
+        derived = jaxpr.remember(key, _transpose(jaxpr, linear, ct_mask, instantiate))
     return derived
 
 

@@ -201,11 +201,10 @@ def compare_text(
     ctx: Any, direction: str, x: str, y: str, aval: ShapedArray, compare_type: str | None = None
 ) -> str:
     """The name of ``x DIRECTION y`` (EQ, NE, LT, LE, GT, GE) for two operands of one type."""
-    mask = aval.update(dtype=np.bool_, weak_type=False)
     compare_type = compare_type or _COMPARE_TYPES[kind_of(aval.dtype)]
     return ctx.emit(
         f"stablehlo.compare {direction}, {x}, {y}, {compare_type} : "
-        f"({aval.mlir}, {aval.mlir}) -> {mask.mlir}"
+        f"({aval.mlir}, {aval.mlir}) -> {aval.mask.mlir}"
     )[0]
 
 

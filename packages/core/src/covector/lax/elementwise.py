@@ -56,12 +56,10 @@ def _lower_annihilating(op: str) -> Any:
     def lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
         out = out_avals[0]
         t, c = broadcast_operands(ctx, args, in_avals, out)
-        scalar = out.update(shape=())
-        zero = ctx.broadcast(ctx.constant(0, scalar), scalar, out)
+        zero = ctx.broadcast(ctx.constant(0, out.scalar), out.scalar, out)
         is_zero = compare_text(ctx, "EQ", t, zero, out)
         product = ctx.simple(op, [t, c], out)
-        mask = out.update(dtype=dtypes.DTYPES["bool"], weak_type=False)
-        text = f"stablehlo.select {is_zero}, {zero}, {product} : {mask.mlir}, {out.mlir}"
+        text = f"stablehlo.select {is_zero}, {zero}, {product} : {out.mask.mlir}, {out.mlir}"
         return ctx.emit(text)
 
     return lower
