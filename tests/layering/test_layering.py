@@ -35,7 +35,7 @@ OWNERS = {
     "pmap": "parallel",
 }
 # Core's optional extension points: imported by name where the other package is installed.
-EXTENSION_POINTS = {("core", "covector.numpy._array_members")}
+EXTENSION_POINTS = {("core", "covector.numpy._array_members"), ("core", "covector.parallel")}
 # The contents page names every piece, for type checkers; nothing of it is imported.
 CONTENTS_PAGE = PACKAGES / "core/src/covector/__init__.py"
 

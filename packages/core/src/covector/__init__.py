@@ -108,6 +108,9 @@ if TYPE_CHECKING:
     from covector.custom_derivatives import custom_vjp as custom_vjp
     from covector.dtypes import float0 as float0
     from covector.parallel import pmap as pmap
+    from covector.sharding import NamedSharding as NamedSharding
+    from covector.sharding import P as P
+    from covector.sharding import make_mesh as make_mesh
 
 
 def __getattr__(name: str) -> object:

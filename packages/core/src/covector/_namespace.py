@@ -72,6 +72,7 @@ DEFINITIONS: dict[tuple[str, str], tuple[str, ...]] = {
     (CORE, "_trace.caches"): ("clear_caches",),
     (CORE, "_trace.trace"): ("typeof",),
     (CORE, "core"): ("ensure_compile_time_eval",),
+    (CORE, "sharding"): ("NamedSharding", "P", "make_mesh"),
     (CORE, "dtypes"): ("float0",),
     (CORE, "_config"): (
         "config",

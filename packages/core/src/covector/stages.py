@@ -16,8 +16,8 @@ import jaxlib._jax as _jaxlib
 
 from covector._api.shape_dtype_struct import ShapeDtypeStruct
 from covector._ir.jaxpr import ClosedJaxpr
-from covector._run.client import default_device
-from covector._run.compile import Execution, Placement, compile_text, lower
+from covector._run.compile import Execution, compile_text, lower
+from covector._run.placement import placement_of
 from covector._trace.trace import Tracer, typeof
 from covector._tree.registry import dispatch_registry
 
@@ -86,8 +86,10 @@ class Lowered:
 
     def __init__(self, signature: _Signature):
         self._signature = signature
-        self._placement = Placement((default_device(),))
         program = signature.jaxpr
+        self._placement = placement_of(
+            [*program.consts, *[None] * len(program.in_avals)], effects=program.effects
+        )
         donated = (False,) * len(program.consts) + signature.donated
         self._lowered, self._kept = lower(
             program.jaxpr, self._placement, name=signature.name, donated=donated
@@ -114,9 +116,9 @@ class Lowered:
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """An executable for the default device."""
         options = self._signature.compiler_options + tuple(sorted((compiler_options or {}).items()))
-        executable = compile_text(self._lowered, self._placement, options)
+        executable = compile_text(self._lowered, self._placement, self._kept, options)
         execution = Execution(self._signature.jaxpr.jaxpr, executable, self._placement, self._kept)
-        return Compiled(self._signature, execution)
+        return Compiled(self._signature, execution, self._placement.committed)
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate of the work: 'flops', 'bytes accessed', ..."""
@@ -126,9 +128,10 @@ class Lowered:
 class Compiled:
     """An executable for one signature. Call it with arguments of exactly those types."""
 
-    def __init__(self, signature: _Signature, execution: Execution):
+    def __init__(self, signature: _Signature, execution: Execution, committed: bool):
         self._signature = signature
         self._execution = execution
+        self._committed = committed
 
     in_tree = property(lambda self: self._signature.in_tree)
     out_tree = property(lambda self: self._signature.out_tree)
@@ -169,7 +172,7 @@ class Compiled:
                     f"called with {got.str_short()}. Compile it for these arguments too."
                 )
         consts = self._signature.jaxpr.consts
-        outs = self._execution.run([*consts, *leaves], False)
+        outs = self._execution.run([*consts, *leaves], self._committed)
         return self.out_tree.unflatten(outs)
 
     def as_text(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 import covector._run.array  # noqa: F401  an array needs its members
 from covector._run.client import default_device
-from covector._run.transfer import host_value, put_on_device, put_sharded
+from covector._run.transfer import put_on_device, put_on_sharding
 from covector._trace.trace import Tracer, typeof
 from covector._tree.prefix import flatten_axes
 from covector._tree.registry import dispatch_registry
@@ -54,9 +54,7 @@ def _put(x: Any, place: Any) -> Any:
     if isinstance(place, _jaxlib.SingleDeviceSharding):
         return put_on_device(x, place._device, True, aval)
     if isinstance(place, _jaxlib.Sharding):
-        if isinstance(x, ArrayImpl) and x._sharding == place:
-            return x
-        return put_sharded(host_value(np.asarray(x), aval), aval, place, True)
+        return put_on_sharding(x, aval, place)
     raise TypeError(
         "device_put: device must be a Device, a Sharding, None, or a tree of them, got "
         f"{place!r} of type {type(place)}."

@@ -12,6 +12,7 @@ Read next: `_run/compile.py`.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -41,16 +42,25 @@ class LoweringOptions(NamedTuple):
     platform: str
     kept: tuple[bool, ...]
     donated: tuple[bool, ...]
-    num_replicas: int = 1
-    num_partitions: int = 1
-    in_shardings: tuple[str | None, ...] | None = None
-    out_shardings: tuple[str | None, ...] | None = None
+    mesh: tuple[int, ...] = ()  # axis sizes of the devices' mesh; empty for one device
+    in_axes: tuple[Any, ...] = ()  # by input and dimension, mesh axes; None: the compiler's choice
+
+    @property
+    def num_partitions(self) -> int:
+        return math.prod(self.mesh)
+
+
+class ManualAxis(NamedTuple):
+    """A named axis over devices (pmap): consecutive indices are ``stride`` devices apart."""
+
+    name: Any
+    size: int
+    stride: int
 
 
 def lower_module(jaxpr: Jaxpr, options: LoweringOptions) -> Lowered:
     """The module whose ``main`` computes ``jaxpr`` on its kept inputs."""
-    builder = ModuleBuilder(options.platform)
-    builder.axis_sizes = {}
+    builder = ModuleBuilder(options.platform, options.mesh)
     main = FunctionBuilder(builder)
     args, signature = [], []
     aliases = _donation_attributes(jaxpr, options)
@@ -58,18 +68,21 @@ def lower_module(jaxpr: Jaxpr, options: LoweringOptions) -> Lowered:
         args.append(f"%arg{i}")
         if options.kept[i]:
             attributes = [aliases[i]] if aliases[i] else []
-            if options.in_shardings and options.in_shardings[i]:
-                attributes.append(f'mhlo.sharding = "{options.in_shardings[i]}"')
+            if builder.num_partitions > 1 and options.in_axes[i] is not None:
+                attributes.append(f"sdy.sharding = #sdy.sharding{mesh_axes(options.in_axes[i])}")
             suffix = f" {{{', '.join(attributes)}}}" if attributes else ""
             signature.append(f"%arg{i}: {aval.mlir}{suffix}")
     outs = main.inline(jaxpr, args)
     main.finish(outs, jaxpr.out_avals)
-    results = []
-    for i, aval in enumerate(jaxpr.out_avals):
-        sharding = options.out_shardings[i] if options.out_shardings else None
-        results.append(aval.mlir + (f' {{mhlo.sharding = "{sharding}"}}' if sharding else ""))
-    builder.add_function("public @main", ", ".join(signature), ", ".join(results), main)
+    results = ", ".join([a.mlir for a in jaxpr.out_avals])
+    builder.add_function("public @main", ", ".join(signature), results, main)
     return builder.module(options)
+
+
+def mesh_axes(axes: Sequence[Sequence[int]]) -> str:
+    """A sharding over the module's mesh: by dimension, the mesh axes that split it."""
+    groups = ["{" + ", ".join([f'"a{a}"' for a in group]) + "}" for group in axes]
+    return f"<@mesh, [{', '.join(groups)}]>"
 
 
 def _donation_attributes(jaxpr: Jaxpr, options: LoweringOptions) -> list[str]:
@@ -92,22 +105,24 @@ def _donation_attributes(jaxpr: Jaxpr, options: LoweringOptions) -> list[str]:
 class ModuleBuilder:
     """The functions of one module, and where its lines come from."""
 
-    def __init__(self, platform: str):
+    def __init__(self, platform: str, mesh: tuple[int, ...] = ()):
         self.platform = platform
+        self.mesh = mesh
+        self.num_partitions = math.prod(mesh)
         self.functions: list[tuple[str, str, str, FunctionBuilder]] = []
         self.function_names: dict[Any, str] = {}
         self.locations: dict[tuple, int] = {}
         self.fences = fusion_fences.value and platform == "cpu"
         self.num_channels = 0
-        # Named axes of enclosing manual programs (pmap, shard_map): name -> size, outermost first.
-        self.axis_sizes: dict[Any, int] = {}
+        # The axes of the manual programs (pmap) around what is being lowered, outermost first.
+        self.manual_axes: tuple[ManualAxis, ...] = ()
 
     def add_function(self, head: str, args: str, results: str, body: FunctionBuilder) -> None:
         self.functions.append((head, args, results, body))
 
     def function_for(self, jaxpr: Jaxpr, name: str) -> str:
         """The name of a private function computing ``jaxpr``, made at the first request."""
-        key = (jaxpr, tuple(self.axis_sizes.items()))
+        key = (jaxpr, self.manual_axes)
         if key not in self.function_names:
             unique = f"{_identifier(name)}_{len(self.function_names)}"
             self.function_names[key] = unique
@@ -135,9 +150,13 @@ class ModuleBuilder:
     def module(self, options: LoweringOptions) -> Lowered:
         head = (
             f'module @"{_module_name(options.name)}" attributes {{mhlo.num_partitions = '
-            f"{options.num_partitions} : i32, mhlo.num_replicas = {options.num_replicas} : i32}} {{"
+            f"{self.num_partitions} : i32, mhlo.num_replicas = 1 : i32}} {{"
         )
         located, bare = [head], [head]
+        if self.num_partitions > 1:
+            sizes = ", ".join([f'"a{i}"={size}' for i, size in enumerate(self.mesh)])
+            located.append(f"  sdy.mesh @mesh = <[{sizes}]>")
+            bare.append(located[-1])
         for function_head, args, results, body in self.functions:
             line = f"  func.func {function_head}({args}) -> ({results}) {{"
             located.append(line)

@@ -14,9 +14,8 @@ from typing import Any
 import jaxlib._jax as _jaxlib
 import numpy as np
 
-from covector._run.client import device_list
 from covector._run.runtime import shards
-from covector._run.transfer import shard_indices
+from covector._run.shardings import shard_indices
 from covector._trace.trace import Tracer
 
 Array = _jaxlib.Array
@@ -184,12 +183,6 @@ def _addressable_shards(x: Any) -> list[Shard]:
     return found
 
 
-def _hlo_replicated(sharding: Any, ndim: int) -> Any:
-    from jaxlib import _hlo
-
-    return _hlo.HloSharding.replicate()
-
-
 _PROPERTIES: dict[str, Callable[[Any], Any]] = {
     "shape": lambda x: x.aval.shape,
     "dtype": lambda x: x.aval.dtype,
@@ -258,10 +251,6 @@ def _attach() -> None:
     for name in _TRACER_METHODS:
         setattr(Tracer, name, _METHODS[name])
     Tracer.__iter__ = _iterate  # type: ignore[attr-defined]
-    SingleDeviceSharding._to_xla_hlo_sharding = _hlo_replicated
-    SingleDeviceSharding.__repr__ = lambda s: f"SingleDeviceSharding(device={s._device!r})"
-    SingleDeviceSharding.device_set = property(lambda s: {s._device})
-    SingleDeviceSharding._internal_device_list = property(lambda s: device_list((s._device,)))
 
 
 _OPERATORS = [

@@ -8,84 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jaxlib._jax as _jaxlib
 import numpy as np
 from jaxlib import _hlo
 
 from covector._config import config, trace_context
+from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
 from covector._lower.module import Lowered, LoweringOptions, lower_module
 from covector._run import disk_cache
-from covector._run.client import (
-    default_device,
-    device_list,
-    get_client,
-    single_device_sharding,
-)
+from covector._run.client import device_list, get_client, single_device_sharding
+from covector._run.placement import Placement, placement_of
 from covector._run.transfer import put_on_sharding
-
-ArrayImpl = _jaxlib.ArrayImpl
-
-
-class Placement(NamedTuple):
-    """Where a program runs: its devices, and each input's sharding when there are several."""
-
-    devices: tuple[Any, ...]
-    in_shardings: tuple[Any, ...] | None = None  # None: everything on the one device
-    committed: bool = False
-
-    def key(self) -> Any:
-        if self.in_shardings is None:
-            return self.devices, None
-        return self.devices, tuple([str(s) for s in self.in_shardings])
-
-
-def placement_of(args: Sequence[Any], device: Any = None) -> Placement:
-    """Follow the data: committed arrays decide where a program runs."""
-    single = None
-    committed = False
-    for x in args:
-        if isinstance(x, ArrayImpl):
-            sharding = x._sharding
-            if isinstance(sharding, _jaxlib.SingleDeviceSharding):
-                if x._committed:
-                    committed = True
-                    if single is not None and single is not sharding._device:
-                        raise ValueError(
-                            "Received incompatible devices for jitted computation: arguments are "
-                            f"committed to both {single} and {sharding._device}. Move them to one "
-                            "device with covector.device_put."
-                        )
-                    single = sharding._device
-            else:
-                return _spmd_placement(args)
-    if single is None:
-        single = device if device is not None else default_device()
-    return Placement((single,), None, committed)
-
-
-def _spmd_placement(args: Sequence[Any]) -> Placement:
-    shardings = []
-    devices: tuple[Any, ...] | None = None
-    for x in args:
-        sharding = x._sharding if isinstance(x, ArrayImpl) else None
-        if sharding is None or isinstance(sharding, _jaxlib.SingleDeviceSharding):
-            shardings.append(None)
-            continue
-        theirs = tuple(sharding._internal_device_list)
-        if devices is not None and theirs != devices:
-            raise ValueError(
-                "Received incompatible devices for jitted computation: arguments are sharded over "
-                f"{list(devices)} and {list(theirs)}. Move them to one set of devices with "
-                "covector.device_put."
-            )
-        devices = theirs
-        shardings.append(sharding._to_xla_hlo_sharding(x.ndim))
-    assert devices is not None
-    replicated = _hlo.HloSharding.replicate()
-    return Placement(devices, tuple([s or replicated for s in shardings]), True)
 
 
 class Execution:
@@ -109,20 +45,17 @@ class Execution:
         self.devices = placement.devices
         self.kept = kept
         self.in_avals = [a for a, k in zip(jaxpr.in_avals, kept, strict=True) if k]
-        if placement.in_shardings is None:
+        if placement.mesh is None:
             sharding = single_device_sharding(placement.devices[0])
             self.in_shardings = [sharding] * len(self.in_avals)
             self.out_shardings = [sharding] * len(jaxpr.out_avals)
         else:
-            devices = device_list(placement.devices)
-            self.in_shardings = [
-                _jaxlib.GSPMDSharding(devices, s)
-                for s, k in zip(placement.in_shardings, kept, strict=True)
-                if k
-            ]
-            self.out_shardings = [
-                _jaxlib.GSPMDSharding(devices, s) for s in executable.get_output_shardings() or []
-            ]
+            given = [s for s, k in zip(placement.in_shardings, kept, strict=True) if k]
+            chosen = _shardings(placement, executable.get_parameter_shardings(), self.in_avals)
+            self.in_shardings = [g or c for g, c in zip(given, chosen, strict=True)]
+            self.out_shardings = _shardings(
+                placement, executable.get_output_shardings(), jaxpr.out_avals
+            )
         self.handlers: dict[bool, list[Any]] = {}
 
     def handlers_for(self, committed: bool) -> list[Any]:
@@ -146,6 +79,16 @@ class Execution:
         return results.consume_with_handlers(self.handlers_for(committed))
 
 
+def _shardings(placement: Placement, protos: Any, avals: Sequence[ShapedArray]) -> list[Any]:
+    """The shardings that the compiler chose (it names none for a single device)."""
+    if protos is None:
+        return [placement.sharding(None, aval.ndim) for aval in avals]
+    return [
+        placement.sharding(_hlo.HloSharding.from_proto(proto), aval.ndim)
+        for proto, aval in zip(protos, avals, strict=True)
+    ]
+
+
 def execution_of(
     jaxpr: Jaxpr,
     placement: Placement,
@@ -155,11 +98,11 @@ def execution_of(
     compiler_options: tuple[tuple[str, Any], ...] = (),
 ) -> Execution:
     """The compiled form of ``jaxpr`` for this placement, memoized on it."""
-    key = ("execution", placement.key(), donated, compiler_options, trace_context())
+    key = ("execution", placement.key, donated, compiler_options, trace_context())
     execution = jaxpr.memo.get(key)
     if execution is None:
         lowered, kept = lower(jaxpr, placement, name=name, donated=donated)
-        executable = compile_text(lowered, placement, compiler_options)
+        executable = compile_text(lowered, placement, kept, compiler_options)
         execution = Execution(jaxpr, executable, placement, kept)
         execution = jaxpr.remember(key, execution)
     return execution
@@ -170,34 +113,31 @@ def lower(
 ) -> tuple[Lowered, tuple[bool, ...]]:
     """The module's text, and which inputs it takes."""
     kept = jaxpr.used_inputs()
-    shardings = placement.in_shardings
     options = LoweringOptions(
         name=f"jit_{name}",
         platform=placement.devices[0].platform,
         kept=kept,
         donated=donated or (False,) * len(kept),
-        num_partitions=len(placement.devices),
-        in_shardings=None if shardings is None else tuple([s.to_string() for s in shardings]),
+        mesh=placement.mesh or (),
+        in_axes=placement.in_axes,
     )
     return lower_module(jaxpr, options), kept
 
 
 def compile_options(
-    num_replicas: int,
-    num_partitions: int,
-    devices: Sequence[Any],
-    overrides: Sequence[tuple[str, Any]] = (),
+    devices: Sequence[Any], open_inputs: Sequence[bool], overrides: Sequence[tuple[str, Any]] = ()
 ) -> Any:
-    """jaxlib's options for a program over ``num_replicas x num_partitions`` devices."""
+    """jaxlib's options for a program over ``devices``, which places its ``open_inputs`` itself."""
     options = _jaxlib.CompileOptions()
     build = options.executable_build_options
-    options.num_replicas = build.num_replicas = num_replicas
-    options.num_partitions = build.num_partitions = num_partitions
-    if num_partitions > 1:
+    options.num_replicas = build.num_replicas = 1
+    options.num_partitions = build.num_partitions = len(devices)
+    if len(devices) > 1:
         build.use_spmd_partitioning = True
-        build.use_shardy_partitioner = False
+        build.use_shardy_partitioner = True
+        build.allow_spmd_sharding_propagation_to_parameters = list(open_inputs)
         build.allow_spmd_sharding_propagation_to_output = [True]
-    ids = np.array([d.id for d in devices], np.int32).reshape(num_replicas, num_partitions)
+    ids = np.array([d.id for d in devices], np.int32).reshape(1, len(devices))
     options.device_assignment = _jaxlib.DeviceAssignment.create(ids)
     if overrides:
         options.env_option_overrides = [(k, v) for k, v in overrides]
@@ -207,13 +147,14 @@ def compile_options(
 def compile_text(
     lowered: Lowered,
     placement: Placement,
+    kept: Sequence[bool],
     compiler_options: Sequence[tuple[str, Any]] = (),
-    num_replicas: int = 1,
 ) -> Any:
     """Compile a module, or take its executable from the disk cache."""
     devices = placement.devices
     client = devices[0].client
-    options = compile_options(num_replicas, len(devices) // num_replicas, devices, compiler_options)
+    open_inputs = [axes is None for axes, k in zip(placement.in_axes, kept, strict=False) if k]
+    options = compile_options(devices, open_inputs, compiler_options)
     key = disk_cache.key_of(
         lowered.bare_text.encode(),
         options.SerializeAsString(),

@@ -36,8 +36,8 @@ def fast_path(
     args: Sequence[Any],
 ) -> FastPath | None:
     """What lets C++ run the next call of this signature alone; None keeps it in Python."""
-    if debug_nans.value or debug_infs.value:
-        return None
+    if debug_nans.value or debug_infs.value or placement.moves:
+        return None  # C++ compares the number of an array's devices only
     # Host integers may be 64-bit ones that do not fit 32 bits: C++ would cut them silently.
     if not enable_x64_state.value and any(
         isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iu" and x.dtype.itemsize >= 4
@@ -84,7 +84,7 @@ def execute(
 ) -> tuple[list[Any], Execution, Placement]:
     """Compile (or find) and run a program on concrete arguments."""
     check_concrete(args)
-    placement = placement_of(args, device)
+    placement = placement_of(args, device, jaxpr.effects)
     execution = execution_of(
         jaxpr, placement, name=name, donated=donated, compiler_options=compiler_options
     )

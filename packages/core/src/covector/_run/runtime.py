@@ -45,7 +45,7 @@ def prime_lookups(device: Any, put: Any) -> None:
         "jax._src": {},
         "jax.core": {"ShapedArray": ShapedArray},
         "jax._src.literals": {"TypedNdArray": _HostArray},
-        "jax._src.named_sharding": {"check_pspec": lambda mesh, spec: None},
+        "jax._src.named_sharding": {"check_pspec": lambda mesh, spec: mesh._check_spec(spec)},
         "jax._src.sharding_impls": {"make_single_device_sharding": single_device_sharding},
     }
     for name, members in names.items():
@@ -54,7 +54,9 @@ def prime_lookups(device: Any, put: Any) -> None:
         sys.modules[name] = module
     try:
         devices = _jaxlib.DeviceList((device,))
-        mesh = types.SimpleNamespace(size=1, _internal_device_list=devices)
+        mesh = types.SimpleNamespace(
+            size=1, _internal_device_list=devices, _check_spec=lambda spec: None
+        )
         _jaxlib.NamedSharding(mesh, ())
         _ = put()._arrays
     finally:

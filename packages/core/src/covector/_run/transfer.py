@@ -9,11 +9,13 @@ import numpy as np
 
 from covector._ir.avals import ShapedArray
 from covector._run.client import single_device_sharding
+from covector._run.shardings import shard_indices
 from covector._trace.trace import Tracer, check_fits_32_bits, escaped_tracer_error, typeof
 
 ArrayImpl = _jaxlib.ArrayImpl
 # User memory may change after the call, so it is copied unless the runtime is done with it by then.
 _COPY = _jaxlib.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+_KEEP = _jaxlib.HostBufferSemantics.ZERO_COPY  # for memory that nobody else has
 
 
 def put_on_device(x: Any, device: Any, committed: bool, aval: ShapedArray | None = None) -> Any:
@@ -29,14 +31,21 @@ def put_on_device(x: Any, device: Any, committed: bool, aval: ShapedArray | None
     return _put(aval, sharding, [x], [device], committed)
 
 
-def _put(aval: ShapedArray, sharding: Any, pieces: list, devices: list, committed: bool) -> Any:
+def _put(
+    aval: ShapedArray,
+    sharding: Any,
+    pieces: list,
+    devices: list,
+    committed: bool,
+    semantics: Any = _COPY,
+) -> Any:
     return _jaxlib.batched_device_put(
         aval,
         sharding,
         [p if isinstance(p, ArrayImpl) else host_value(p, aval) for p in pieces],
         devices,
         committed=committed,
-        host_buffer_semantics=_COPY,
+        host_buffer_semantics=semantics,
         enable_x64=True,
     )
 
@@ -54,53 +63,25 @@ def host_value(x: Any, aval: ShapedArray) -> np.ndarray:
 
 def put_on_sharding(x: Any, aval: ShapedArray, sharding: Any) -> Any:
     """``x`` as an array placed as an executable expects it."""
+    theirs = x._sharding if isinstance(x, ArrayImpl) else None
+    if theirs is sharding:
+        return x
     if isinstance(sharding, _jaxlib.SingleDeviceSharding):
         device = sharding._device
-        if isinstance(x, ArrayImpl):
-            if x._sharding._device is device:
-                return x
-            return _put(aval, sharding, [x], [device], x._committed)
-        return _put(aval, sharding, [x], [device], False)
-    if isinstance(x, ArrayImpl) and not isinstance(x._sharding, _jaxlib.SingleDeviceSharding):
-        wanted = sharding._to_xla_hlo_sharding(aval.ndim)
-        if x._sharding._to_xla_hlo_sharding(aval.ndim) == wanted:
+        if isinstance(theirs, _jaxlib.SingleDeviceSharding) and theirs._device is device:
             return x
+        return put_on_device(x, device, theirs is not None and x._committed, aval)
+    if theirs is not None and sharding.is_equivalent_to(theirs, aval.ndim):
+        return x
     return put_sharded(host_value(np.asarray(x), aval), aval, sharding, True)
 
 
 def put_sharded(x: np.ndarray, aval: ShapedArray, sharding: Any, committed: bool) -> Any:
     """A host array cut into the pieces of a sharding over several devices."""
+    indices = shard_indices(sharding, aval.shape)
     devices = list(sharding._internal_device_list)
-    pieces = [np.ascontiguousarray(x[i]) for i in shard_indices(sharding, aval.shape)]
-    return _put_pieces(aval, sharding, pieces, devices, committed)
-
-
-def _put_pieces(aval: Any, sharding: Any, pieces: list, devices: list, committed: bool) -> Any:
-    return _jaxlib.batched_device_put(
-        aval,
-        sharding,
-        pieces,
-        devices,
-        committed=committed,
-        host_buffer_semantics=_COPY,
-        enable_x64=True,
-    )
-
-
-def shard_indices(sharding: Any, shape: tuple[int, ...]) -> list[tuple[slice, ...]]:
-    """For each device, in order, the part of an array of ``shape`` that it holds."""
-    spec = sharding._to_xla_hlo_sharding(len(shape))
-    count = len(sharding._internal_device_list)
-    if spec.is_replicated():
-        return [tuple(slice(None) for _ in shape)] * count
-    proto = spec.to_proto()
-    tiles = list(proto.tile_assignment_dimensions)
-    order = np.asarray(spec.tile_assignment_devices()).reshape(tiles)
-    indices: list[Any] = [None] * count
-    for position in np.ndindex(*tiles):
-        parts = []
-        for axis, size in enumerate(shape):
-            step = size // tiles[axis]
-            parts.append(slice(position[axis] * step, (position[axis] + 1) * step))
-        indices[int(order[position])] = tuple(parts)
-    return indices
+    if sharding.is_fully_replicated:
+        return _put(aval, sharding, [x] * len(devices), devices, committed)
+    # Each piece is a copy of its own: jaxlib fails on pieces of which some share their memory.
+    pieces = [np.array(x[i]) for i in indices]
+    return _put(aval, sharding, pieces, devices, committed, _KEEP)

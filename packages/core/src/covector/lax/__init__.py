@@ -10,6 +10,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from covector import _namespace
+
 _CONTENTS: dict[str, str] = {
     # module: public names
     "elementwise": "abs abs_p add add_p ceil ceil_p div div_p floor floor_p max max_p min min_p "
@@ -47,6 +49,16 @@ _CONTENTS: dict[str, str] = {
     "slicing": "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_slice_p "
     "dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim "
     "dynamic_update_slice_p index_in_dim slice slice_in_dim slice_p",
+    "dot": "batch_matmul dot dot_general dot_general_p",
+    "precision": "DotAlgorithm DotAlgorithmPreset Precision PrecisionLike",
+    "conv": "conv conv_general_dilated conv_general_dilated_p conv_transpose "
+    "conv_with_general_padding",
+    "conv_patches": "conv_general_dilated_local conv_general_dilated_patches",
+    "conv_shapes": "ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers conv_dimension_numbers "
+    "conv_general_permutations conv_general_shape_tuple conv_shape_tuple "
+    "conv_transpose_shape_tuple",
+    "padding": "padtype_to_pads",
+    "sort": "sort sort_key_val sort_p top_k top_k_p",
     "control.cond": "cond cond_p platform_dependent switch",
     "control.loops": "fori_loop while_loop while_p",
     "control.scan": "map scan scan_p",
@@ -55,8 +67,17 @@ _CONTENTS: dict[str, str] = {
 
 _MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in names.split()}
 
+# Extension point: the collectives, which the distribution covector-parallel ships.
+COLLECTIVES_MODULE = "covector.parallel"
+_COLLECTIVES = (
+    "all_gather all_gather_p all_to_all all_to_all_p axis_index axis_index_p axis_size pbroadcast "
+    "pmax pmax_p pmean pmin pmin_p ppermute ppermute_p pshuffle psum psum_p psum_scatter pswapaxes"
+)
+
 
 def __getattr__(name: str) -> Any:
+    if name in _COLLECTIVES.split():
+        return _collective(name)
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'covector.lax' has no attribute '{name}'")
@@ -65,8 +86,21 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def _collective(name: str) -> Any:
+    """A collective, if it is installed."""
+    try:
+        module = importlib.import_module(COLLECTIVES_MODULE)
+    except ModuleNotFoundError as error:
+        if error.name != _namespace.PARALLEL:
+            raise
+        message = _namespace.missing(f"covector.lax.{name}", _namespace.PARALLEL)
+        raise AttributeError(message, name=name, obj=sys.modules[__name__]) from None
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
 def __dir__() -> list[str]:
-    return sorted(_MODULE_OF)
+    return sorted([*_MODULE_OF, *_COLLECTIVES.split()])
 
 
 class _Lax(ModuleType):
