@@ -153,7 +153,7 @@ def _finish(trace: BatchTrace, x: Any, wanted: int | None, size: int, fun: Any) 
     """The output's underlying value with its batch axis where it is wanted."""
     from covector._api.autodiff import as_array
 
-    batched = type(x) is BatchTracer and x.trace is trace
+    batched = type(x) is BatchTracer and x._trace is trace
     if wanted is None:
         if batched:
             raise ValueError(

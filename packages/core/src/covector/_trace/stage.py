@@ -37,12 +37,12 @@ class StageTracer(Tracer):
     atom: Atom
 
     def __init__(self, trace: Trace, atom: Atom):
-        self.trace = trace
+        self._trace = trace
         self.atom = atom
         self.aval = atom.aval
 
     def origin(self) -> str:
-        return self.trace.origin(self.atom)  # type: ignore[attr-defined]
+        return self._trace.origin(self.atom)  # type: ignore[attr-defined]
 
 
 class StageTrace(Trace):
@@ -80,11 +80,11 @@ class StageTrace(Trace):
 
     def call(self, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
         if self.parent is not None and not any(
-            isinstance(x, StageTracer) and x.trace is self for x in args
+            isinstance(x, StageTracer) and x._trace is self for x in args
         ):
             return self.parent.call(jaxpr, args)
         atoms: list[Atom] = [
-            x.atom if type(x) is StageTracer and x.trace is self else self.constant(x) for x in args
+            x.atom if type(x) is StageTracer and x._trace is self else self.constant(x) for x in args
         ]
         return [StageTracer(self, a) for a in self.splice(jaxpr, atoms, current_source())]
 
@@ -111,9 +111,9 @@ class StageTrace(Trace):
         if atom is not None:
             return atom
         if isinstance(x, Tracer):
-            if not x.trace.alive:
+            if not x._trace.alive:
                 raise escaped_tracer_error(x)
-            if x.trace is self:  # a tracer of a subclass of StageTracer
+            if x._trace is self:  # a tracer of a subclass of StageTracer
                 return x.atom  # type: ignore[attr-defined]
             return self._hoist(x, x.aval)
         aval = typeof(x)
@@ -130,7 +130,7 @@ class StageTrace(Trace):
 
     def atom_of(self, x: Any) -> Atom:
         """The atom of a tracer of this trace, or of a constant."""
-        return x.atom if type(x) is StageTracer and x.trace is self else self.constant(x)
+        return x.atom if type(x) is StageTracer and x._trace is self else self.constant(x)
 
     def _hoist(self, x: Any, aval: ShapedArray) -> Var:
         var = Var(aval)

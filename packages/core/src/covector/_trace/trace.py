@@ -105,9 +105,9 @@ class use_base_trace(use_trace):
 class Tracer:
     """A value inside a transformation. Array operators and methods are attached to this class."""
 
-    __slots__ = ("__weakref__", "aval", "trace")
+    __slots__ = ("__weakref__", "_trace", "aval")
 
-    trace: Trace
+    _trace: Trace
     aval: ShapedArray
 
     def _is_traced_array(self) -> bool:

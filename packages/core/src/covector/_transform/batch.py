@@ -125,7 +125,7 @@ class BatchTracer(Tracer):
     __slots__ = ("dim", "value")
 
     def __init__(self, trace: Trace, value: Any, dim: int):
-        self.trace = trace
+        self._trace = trace
         self.value = value
         self.dim = dim
         full = typeof(value)
@@ -162,7 +162,7 @@ class BatchTrace(Trace):
         inner: list[Any] = []
         dims: list[int | None] = []
         for x in values:
-            if type(x) is BatchTracer and x.trace is self:
+            if type(x) is BatchTracer and x._trace is self:
                 inner.append(x.value)
                 dims.append(x.dim)
             else:

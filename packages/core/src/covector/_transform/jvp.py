@@ -130,7 +130,7 @@ class JVPTracer(Tracer):
     __slots__ = ("primal", "tangent")
 
     def __init__(self, trace: Trace, primal: Any, tangent: Any):
-        self.trace = trace
+        self._trace = trace
         self.primal = primal
         self.tangent = tangent
         self.aval = typeof(primal)
@@ -167,7 +167,7 @@ class JVPTrace(Trace):
         primals = []
         tangents = []
         for x in values:
-            if type(x) is JVPTracer and x.trace is self:
+            if type(x) is JVPTracer and x._trace is self:
                 primals.append(x.primal)
                 tangents.append(x.tangent)
             else:

@@ -222,7 +222,7 @@ class LinearizeTracer(Tracer):
     __slots__ = ("node", "primal")
 
     def __init__(self, trace: Trace, primal: Any, node: int, aval: ShapedArray):
-        self.trace = trace
+        self._trace = trace
         self.primal = primal
         self.node = node
         self.aval = aval
@@ -250,7 +250,7 @@ class LinearizeTrace(Trace):
         return LinearizeTracer(self, primal, self.num_nodes - 1, typeof(primal))
 
     def owns(self, x: Any) -> bool:
-        return type(x) is LinearizeTracer and x.trace is self
+        return type(x) is LinearizeTracer and x._trace is self
 
     def primal(self, x: Any) -> Any:
         return x.primal if self.owns(x) else x
@@ -259,7 +259,7 @@ class LinearizeTrace(Trace):
         # Hot: about 3 us above the parent's call.
         primals, mask, inputs = [], [], []
         for x in args:
-            if type(x) is LinearizeTracer and x.trace is self:
+            if type(x) is LinearizeTracer and x._trace is self:
                 primals.append(x.primal)
                 inputs.append(x.node)
                 mask.append(True)
