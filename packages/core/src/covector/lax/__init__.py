@@ -42,6 +42,9 @@ _CONTENTS: dict[str, str] = {
     "reduce": "argmax argmax_p argmin argmin_p reduce_and reduce_and_p reduce_max reduce_max_p "
     "reduce_min reduce_min_p reduce_or reduce_or_p reduce_prod reduce_prod_p reduce_sum "
     "reduce_sum_p reduce_xor reduce_xor_p",
+    "reducer": "reduce reduce_p",
+    "cumulative": "cumlogsumexp cumlogsumexp_p cummax cummax_p cummin cummin_p cumprod cumprod_p "
+    "cumsum cumsum_p",
     "gather": "GatherDimensionNumbers GatherScatterMode gather gather_p index_take",
     "scatter": "ScatterDimensionNumbers scatter scatter_add scatter_add_p scatter_apply scatter_max "
     "scatter_max_p scatter_min scatter_min_p scatter_mul scatter_mul_p scatter_p scatter_sub "

@@ -224,7 +224,9 @@ def _jvp_prod(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> tuple[An
     def by_tree(x: Any) -> list[Any]:
         factors = rows_of(x, axes)
         while factors.shape[0] > 1:
-            factors = lax.mul(*halves(factors, 1))
+            if factors.shape[0] % 2:
+                factors = lax.pad(factors, _one(factors.dtype), [(0, 1, 0), (0, 0, 0)])
+            factors = lax.mul(*halves(factors))
         return [lax.reshape(factors, out.shape)]
 
     return out, tangents_by(by_tree, primals, tangents)[0]
@@ -238,14 +240,14 @@ def rows_of(x: Any, axes: Sequence[int]) -> Any:
     return lax.reshape(lax.transpose(x, (*axes, *others)), (count, columns))
 
 
-def halves(rows: Any, filler: Any) -> tuple[Any, Any]:
-    """The first and the second half of the rows, with one more row of ``filler`` if needed."""
-    count = rows.shape[0]
-    if count % 2:
-        value = np.asarray(filler).astype(rows.dtype)[()]
-        rows = lax.pad(rows, value, [(0, 1, 0), (0, 0, 0)])
-    half = (count + 1) // 2
-    return lax.slice_in_dim(rows, 0, half), lax.slice_in_dim(rows, half, 2 * half)
+def halves(rows: Any) -> tuple[Any, Any]:
+    """The first and the second half of an even number of rows."""
+    half = rows.shape[0] // 2
+    return lax.slice_in_dim(rows, 0, half), lax.slice_in_dim(rows, half, None)
+
+
+def _one(dtype: np.dtype) -> Any:
+    return np.ones((), dtype)[()]
 
 
 # --- the table -----------------------------------------------------------------------------------
@@ -269,6 +271,17 @@ reduce_and_p, reduce_or_p, reduce_xor_p = [
     _reduction(f"reduce_{op}", op, "iub", identity, keep_weak_type=False, differentiable=False)
     for op, identity in (("and", all_bits), ("or", lambda dtype: 0), ("xor", lambda dtype: 0))
 ]
+
+# The reduction by each operation, with the identity that it begins with: for `lax.reduce`.
+REDUCTION_BY: dict[str, tuple[Primitive, Callable[[np.dtype], Any]]] = {
+    "add": (reduce_sum_p, lambda dtype: 0),
+    "mul": (reduce_prod_p, lambda dtype: 1),
+    "max": (reduce_max_p, lowest),
+    "min": (reduce_min_p, highest),
+    "and": (reduce_and_p, all_bits),
+    "or": (reduce_or_p, lambda dtype: 0),
+    "xor": (reduce_xor_p, lambda dtype: 0),
+}
 
 
 # --- argmax and argmin ---------------------------------------------------------------------------
