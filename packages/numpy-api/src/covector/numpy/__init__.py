@@ -1,0 +1,80 @@
+"""NumPy's API, differentiable and compiled: the contents page of `covector.numpy`.
+
+    import covector.numpy as jnp
+
+Each name stands under the module that defines it, and is imported when it is first used, so
+importing this package costs little.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+pi = math.pi
+e = math.e
+euler_gamma = 0.57721566490153286060651209008240243
+inf = math.inf
+nan = math.nan
+newaxis = None
+
+_CONTENTS: dict[str, str] = {
+    # module: public names
+    "_scalar_types": "bfloat16 bool bool_ can_cast cdouble character complex128 complex64 complex_ "
+    "complexfloating csingle double dtype finfo flexible float16 float32 float4_e2m1fn float64 "
+    "float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 "
+    "float8_e5m2fnuz float8_e8m0fnu float_ floating generic iinfo inexact int16 int2 int32 int4 "
+    "int64 int8 int_ integer isdtype issubdtype number object_ promote_types result_type "
+    "signedinteger single uint uint16 uint2 uint32 uint4 uint64 uint8 unsignedinteger",
+    "_creation": "arange array asarray astype copy empty empty_like full full_like geomspace "
+    "linspace logspace ones ones_like zeros zeros_like",
+    "_arithmetic": "abs absolute add angle around ceil clip conj conjugate copysign divide divmod "
+    "fabs float_power floor floor_divide fmax fmin fmod frexp gcd heaviside imag lcm ldexp maximum "
+    "minimum mod modf multiply nan_to_num negative nextafter positive pow power real reciprocal "
+    "remainder rint round sign signbit square subtract true_divide trunc",
+    "_transcendental": "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh "
+    "atan atan2 atanh cbrt cos cosh deg2rad degrees exp exp2 expm1 hypot log log10 log1p log2 "
+    "logaddexp logaddexp2 rad2deg radians sin sinc sinh sqrt tan tanh",
+    "_comparison": "allclose array_equal array_equiv bitwise_and bitwise_count bitwise_invert "
+    "bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor equal greater "
+    "greater_equal invert isclose iscomplex isfinite isinf isnan isneginf isposinf isreal "
+    "left_shift less less_equal logical_and logical_not logical_or logical_xor not_equal "
+    "right_shift",
+    "_reductions": "all amax amin any argmax argmin count_nonzero cumprod cumsum cumulative_prod "
+    "cumulative_sum max min minmax prod ptp sum",
+    "_manipulation": "atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to "
+    "expand_dims flip fliplr flipud matrix_transpose moveaxis ndim permute_dims ravel reshape roll "
+    "rollaxis rot90 shape size squeeze swapaxes transpose",
+    "_joining": "append array_split block column_stack concat concatenate dsplit dstack hsplit hstack "
+    "pad repeat split stack tile unstack vsplit vstack",
+    "_taking": "choose put put_along_axis take take_along_axis",
+    "_searching": "argwhere compress digitize extract flatnonzero isin nonzero piecewise searchsorted "
+    "select where",
+    "_matrices": "diag diag_indices diag_indices_from diagflat diagonal eye identity indices ix_ "
+    "meshgrid trace tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from "
+    "vander",
+    "_statistics": "average mean nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin "
+    "nanprod nanstd nansum nanvar std var",
+    "_products": "cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
+}
+
+_MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in names.split()}
+_CONSTANTS = ("e", "euler_gamma", "inf", "nan", "newaxis", "pi")
+_WIDTH_BY_FLAG = ("complex_", "float_", "int_", "uint")
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module 'covector.numpy' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"covector.numpy.{module}"), name)
+    if name not in _WIDTH_BY_FLAG:
+        globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*_MODULE_OF, *_CONSTANTS])
