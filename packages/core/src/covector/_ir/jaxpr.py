@@ -135,6 +135,7 @@ class Jaxpr:
         "memo",
         "out_avals",
         "outvars",
+        "weak_scalars",
     )
 
     def __init__(
@@ -145,6 +146,8 @@ class Jaxpr:
         self.outvars = tuple(outvars)
         self.in_avals = tuple([v.aval for v in invars])
         self.out_avals = tuple([v.aval for v in outvars])
+        # Positions of inputs that may be Python numbers.
+        self.weak_scalars = [i for i, a in enumerate(self.in_avals) if a.weak_type and not a.shape]
         self.effects = _union_effects(eqns)
         self.key = key
         self.memo: dict[Any, Any] = {}

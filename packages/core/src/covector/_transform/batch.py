@@ -118,18 +118,22 @@ class NamedAxis(NamedTuple):
 
     name: Any
 
+    observable = False  # an equation with this effect alone may be dropped
+
 
 class BatchTracer(Tracer):
     """A value of the parent trace with a batch axis that the function does not see."""
 
     __slots__ = ("dim", "value")
 
-    def __init__(self, trace: Trace, value: Any, dim: int):
+    def __init__(self, trace: Trace, value: Any, dim: int, aval: ShapedArray | None = None):
         self._trace = trace
         self.value = value
         self.dim = dim
-        full = typeof(value)
-        self.aval = full.update(shape=full.shape[:dim] + full.shape[dim + 1 :])
+        if aval is None:
+            full = typeof(value)
+            aval = full.update(shape=full.shape[:dim] + full.shape[dim + 1 :])
+        self.aval = aval
 
     def origin(self) -> str:
         return (
@@ -154,7 +158,8 @@ class BatchTrace(Trace):
         derived, out_dims = batch(jaxpr, self.axis, tuple(dims))
         outs = parent.call(derived, values)  # type: ignore[union-attr]
         return [
-            x if d is None else BatchTracer(self, x, d) for x, d in zip(outs, out_dims, strict=True)
+            x if d is None else BatchTracer(self, x, d, a)
+            for x, d, a in zip(outs, out_dims, jaxpr.out_avals, strict=True)
         ]
 
     def split(self, values: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
