@@ -31,6 +31,7 @@ from covector._ir.source import hide_frames
 from covector._run.dispatch import execute, fast_path, put_fallback
 from covector._trace.caches import Memo, on_clear
 from covector._trace.trace import Tracer, current_trace_state, staging_state, typeof
+from covector._transform.batch import NamedAxis
 from covector._tree.registry import dispatch_registry
 from covector.lax.call import call_program
 
@@ -187,6 +188,7 @@ class _Jit:
             staging_state.value
             or staged.closes_over_tracers
             or any(isinstance(x, Tracer) for x in leaves)
+            or any(type(e) is NamedAxis for e in staged.jaxpr.effects)
         ):
             program = staged.jaxpr if self.inline else call_program(staged.jaxpr, self.name)
             outs = current_trace_state.value.call(program, [*staged.consts, *leaves])

@@ -83,9 +83,9 @@ def _shardings(placement: Placement, protos: Any, avals: Sequence[ShapedArray]) 
     """The shardings that the compiler chose (it names none for a single device)."""
     if protos is None:
         return [placement.sharding(None, aval.ndim) for aval in avals]
-    return [
+    return [  # a program without results is said to have one
         placement.sharding(_hlo.HloSharding.from_proto(proto), aval.ndim)
-        for proto, aval in zip(protos, avals, strict=True)
+        for proto, aval in zip(protos, avals)
     ]
 
 

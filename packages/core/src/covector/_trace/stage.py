@@ -157,12 +157,17 @@ class StageTrace(Trace):
         return f"as an argument of {self.name}"
 
 
+def _is_observable(effects: frozenset) -> bool:
+    """Whether one of the effects happens to someone, so that its equation must stay."""
+    return bool(effects) and any(getattr(e, "observable", True) for e in effects)
+
+
 def prune_equations(eqns: Sequence[Equation], outvars: Sequence[Atom]) -> list[Equation]:
     """Those equations that the outputs, or effects, need."""
     needed = {v for v in outvars if type(v) is Var}
     kept = []
     for eqn in reversed(eqns):
-        if eqn.primitive.effects(eqn.params) or not needed.isdisjoint(eqn.outvars):
+        if _is_observable(eqn.effects) or not needed.isdisjoint(eqn.outvars):
             kept.append(eqn)
             needed.update([v for v in eqn.invars if type(v) is Var])
     kept.reverse()
