@@ -130,8 +130,9 @@ def serve(connection: Connection, implementation: str) -> None:
         number = connection.recv()
         try:
             connection.send(("sample", timer.sample(number)))
-        except Exception:
-            connection.send(("error", traceback.format_exc()))
+        except Exception as error:
+            summary = f"{type(error).__name__}: {error}".partition("\n")[0]
+            connection.send(("error", f"{summary}\n{traceback.format_exc()}"))
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class Row:
 
     def verdict(self) -> str:
         if self.failure is not None:
-            return self.failure.strip().splitlines()[-1][:60]
+            return self.failure.partition("\n")[0]
         if self.ratio is None:
             return ""
         return "pass" if self.passed else "FAIL"
@@ -176,11 +176,12 @@ def main(arguments: list[str] | None = None) -> int:
     print(line([title for title, _, _ in COLUMNS]))
     try:
         for number in chosen(options.only):
-            for row in measure(number, sides, options.rounds):
-                rows.append(row)
+            measured = measure(number, sides, options.rounds)
+            rows += measured
+            for row in measured:
                 print(line([text(row) for _, _, text in COLUMNS]), flush=True)
-                if options.traceback and row.failure:
-                    print(row.failure, file=sys.stderr)
+            if options.traceback and measured[0].failure:
+                print(measured[0].failure, file=sys.stderr)
     finally:
         for side in sides.values():
             side.close()

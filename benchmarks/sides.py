@@ -74,7 +74,8 @@ def start(workload: Started, implementation: str) -> tuple[dict[str, float], str
     )
     seconds = time.perf_counter() - begin
     if outcome.returncode:
-        raise Failure(outcome.stderr)
+        *_, last = outcome.stderr.strip().splitlines() or ["no message"]
+        raise Failure(f"{last}\n{outcome.stderr}")
     return {workload.name: seconds}, outcome.stdout
 
 

@@ -57,8 +57,8 @@ def test_a_row_compares_the_fastest_samples(run, baseline, covector, bar, verdic
 
 
 def test_a_failure_never_passes(run):
-    row = run.Row("name", 1.0, "jax", [1.0], [0.1], failure="covector: Traceback\nNameError: x")
-    assert row.verdict() == "NameError: x" and not row.passed
+    row = run.Row("name", 1.0, "jax", [1.0], [0.1], failure="covector: NameError: x\nTraceback")
+    assert row.verdict() == "covector: NameError: x" and not row.passed
 
 
 @pytest.mark.parametrize(
