@@ -7,7 +7,6 @@ of the left operand, then those of the right one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import index
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from covector._trace.primitive import Linear, Primitive
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
 from covector.lax._axes import shift_axes
+from covector.lax.complex_numbers import real
 from covector.lax.convert import convert_element_type
 from covector.lax.elementwise import add_any
 from covector.lax.precision import (
@@ -386,6 +386,8 @@ def _cotangent(
         numbers = ((ct_known, known_axes.other), (ct_batch, known_axes.batch))
         product = dot_general_p.bind(ct, known, dimension_numbers=numbers, **params)
     product = transpose(product, tuple(int(i) for i in np.argsort(order)))
+    if dtypes.is_complex(product.dtype) and not dtypes.is_complex(aval.dtype):
+        product = real(product)
     return convert_element_type(product, aval.dtype)
 
 

@@ -52,7 +52,7 @@ def padtype_to_pads(
     pads = []
     for size, window, stride in zip(in_shape, window_shape, window_strides, strict=True):
         out = -(-size // stride)
-        total = max((out - 1) * stride + window - size, 0) if out else 0
+        total = max((out - 1) * stride + window - size, 0)
         low = (total + 1) // 2 if kind == "SAME_LOWER" else total // 2
         pads.append((int(low), int(total - low)))
     return pads

@@ -26,7 +26,7 @@ class Precision(enum.Enum):
     (``"float32"``) is exact to 32 bits.
 
     >>> Precision("float32")
-    HIGHEST
+    Precision.HIGHEST
     """
 
     DEFAULT = 0
@@ -40,7 +40,7 @@ class Precision(enum.Enum):
         return _PRECISION_NAMES.get(value) if isinstance(value, (str, type(None))) else None
 
     def __repr__(self) -> str:
-        return self.name
+        return f"{type(self).__name__}.{self.name}"
 
     def __str__(self) -> str:
         return self.name
@@ -189,7 +189,7 @@ def canonicalize_precision(precision: Any) -> CanonicalPrecision:
       ValueError: it names no precision and no algorithm.
 
     >>> canonicalize_precision("high")
-    (HIGH, HIGH)
+    (Precision.HIGH, Precision.HIGH)
     """
     if precision is None:
         precision = default_matmul_precision.value

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import ml_dtypes
 import numpy as np
 
 from covector import lax
 from covector._ir import dtypes
 from covector._trace.trace import typeof
-from covector.lax.filling import full_like
 
 _UNSIGNED = {8: np.dtype("uint8"), 16: np.dtype("uint16"), 32: np.dtype("uint32")}
 _UNSIGNED[64] = np.dtype("uint64")
