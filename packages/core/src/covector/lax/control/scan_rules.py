@@ -1,0 +1,348 @@
+"""The derivative, transpose and batching rules of `scan_p`: each gives scans again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from covector._ir.avals import ShapedArray
+from covector._ir.jaxpr import NO_EFFECTS, Jaxpr, Var
+from covector._trace.primitive import Linear
+from covector._trace.stage import stage_rule
+from covector._trace.trace import current_trace_state, typeof
+from covector._transform.batch import batch, move_batch_axis
+from covector._transform.jvp import jvp, zeros
+from covector._transform.linearize import Linearized, linearize
+from covector._transform.transpose import Transposed, add, transpose
+from covector.lax.control.programs import (
+    Mask,
+    depends,
+    filled,
+    fixpoint,
+    interleave,
+    nonzero,
+    pick,
+    program_of,
+    rewire,
+    split,
+    spread,
+    union,
+)
+
+
+def bind_scan(
+    groups: Sequence[Sequence[Any]], jaxpr: Jaxpr, params: dict[str, Any], **changes: Any
+) -> list[Any]:
+    """Apply `scan_p` to (constants, carry, xs), otherwise as ``params`` say."""
+    from covector.lax.control.scan import scan_p
+
+    consts, init, xs = groups
+    own = {"jaxpr": jaxpr, "num_consts": len(consts), "num_carry": len(init)}
+    return scan_p.bind(*consts, *init, *xs, **{**params, **own, **changes})
+
+
+def _groups(values: Sequence[Any], params: dict[str, Any]) -> list[list[Any]]:
+    """Constants, carry and xs of a scan, or whatever stands for them."""
+    return split(values, params["num_consts"], params["num_carry"])
+
+
+def _num_ys(params: dict[str, Any]) -> int:
+    return len(params["jaxpr"].out_avals) - params["num_carry"]
+
+
+# --- forward mode ---------------------------------------------------------------------------------
+
+
+def jvp_scan(primals: list, tangents: list, **params: Any) -> tuple[list, list]:
+    body: Jaxpr = params["jaxpr"]
+    consts, init, xs = _groups(primals, params)
+    t_consts, t_init, t_xs = _groups(tangents, params)
+    rest = (False,) * _num_ys(params)
+
+    def derive(carry: Mask) -> Any:
+        return jvp(body, (*nonzero(t_consts), *carry, *nonzero(t_xs)), (*carry, *rest))
+
+    mask = fixpoint(lambda carry: derive(carry).out_mask[: len(carry)], nonzero(t_init))
+    derived, out_mask = derive(mask)
+    given = [[t for t in group if t is not None] for group in (t_consts, t_xs)]
+    directions = [given[0], filled(t_init, [typeof(x) for x in init], mask), given[1]]
+    values, tangent_vars = split(derived.invars, len(body.in_avals))
+    inputs = interleave(
+        _groups(values, params), split(tangent_vars, len(directions[0]), len(directions[1]))
+    )
+    outs, out_tangents = split(derived.outvars, len(body.out_avals))
+    outputs = interleave(split(outs, len(init)), split(out_tangents, sum(mask)))
+    together = [[*v, *t] for v, t in zip((consts, init, xs), directions, strict=True)]
+    results = bind_scan(together, rewire(derived, inputs, outputs), params)
+    carry, t_carry, ys, t_ys = split(results, len(init), sum(mask), len(rest))
+    return [*carry, *ys], spread([*t_carry, *t_ys], out_mask)
+
+
+# --- reverse mode: the two halves -----------------------------------------------------------------
+
+
+def linearize_scan(call: Jaxpr, mask: Mask, instantiate: Mask | None) -> Linearized:
+    params = call.eqns[0].params
+    body: Jaxpr = params["jaxpr"]
+    const_mask, init_mask, xs_mask = [tuple(m) for m in _groups(mask, params)]
+    rest = (False,) * _num_ys(params)
+
+    def derive(carry: Mask) -> Linearized:
+        return linearize(body, (*const_mask, *carry, *xs_mask), (*carry, *rest))
+
+    carry_mask = fixpoint(lambda carry: derive(carry).out_mask[: len(carry)], init_mask)
+    halves = derive(carry_mask)
+    residuals = _Residuals(halves, params)
+    forward = _forward_program(call, residuals, params)
+    out_mask = halves.out_mask
+    wanted = out_mask if instantiate is None else union(out_mask, instantiate)
+
+    def tangent(*args: Any) -> list[Any]:
+        values, directions = split(args, len(halves.residuals))
+        t_consts, t_init, t_xs = split(directions, sum(const_mask), sum(init_mask))
+        init_avals = _groups(call.in_avals, params)[1]
+        t_init = filled(spread(t_init, init_mask), init_avals, carry_mask)
+        once, stacked = residuals.by_kind(values)
+        program = _linear_body(halves.tangent, residuals, len(t_consts), len(t_init))
+        groups = [[*once, *t_consts], t_init, [*stacked, *t_xs]]
+        outs = spread(bind_scan(groups, program, params), out_mask)
+        return filled(outs, call.out_avals, wanted)
+
+    tangent_avals = [a.tangent for a in pick(call.in_avals, mask)]
+    given = [*call.in_avals, *forward.out_avals]
+    in_avals = [*[given[p] for p in residuals.positions], *tangent_avals]
+    program = stage_rule(tangent, in_avals)
+    return Linearized(forward, len(call.out_avals), residuals.positions, program, wanted)
+
+
+class _Residuals:
+    """Where each residual of the body comes from in the scan as a whole.
+
+    `hoisted`: variables of the forward body that depend on constants alone: computed before the
+    loop. `stacked`: those that become further ys. `positions`: each residual's place among the
+    scan's inputs and outputs, then the hoisted ones, then the stacked ones. `is_constant`: whether
+    it is the same in all steps.
+    """
+
+    def __init__(self, halves: Linearized, params: dict[str, Any]):
+        self.forward = forward = halves.forward
+        num_consts, num_carry = params["num_consts"], params["num_carry"]
+        num_in, num_outs = len(forward.in_avals), halves.num_outs
+        variables = [*forward.invars, *forward.outvars]
+        ys = {v: num_in + i for i, v in enumerate(forward.outvars[:num_outs]) if i >= num_carry}
+        fixed = _constant_variables(forward, num_consts)
+        self.hoisted: list[Var] = []
+        self.stacked: list[Var] = []
+        places: list[tuple[str, int]] = []
+        for p in halves.residuals:
+            v: Any = variables[p]
+            if p < num_consts:
+                places.append(("constant", p))
+            elif num_consts + num_carry <= p < num_in:
+                places.append(("given", p))
+            elif v in fixed:
+                places.append(("hoisted", _place(self.hoisted, v)))
+            elif v in ys:
+                places.append(("given", ys[v]))
+            else:
+                places.append(("stacked", _place(self.stacked, v)))
+        offset = {"hoisted": num_in + num_outs}
+        offset["stacked"] = offset["hoisted"] + len(self.hoisted)
+        self.positions = tuple([offset.get(kind, 0) + i for kind, i in places])
+        self.is_constant = [kind in ("constant", "hoisted") for kind, _ in places]
+
+    def by_kind(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Values for the residuals: those that are the same in all steps, and the others."""
+        return pick(values, self.is_constant), pick(values, [not c for c in self.is_constant])
+
+
+def _place(variables: list[Var], v: Var) -> int:
+    if v not in variables:
+        variables.append(v)
+    return variables.index(v)
+
+
+def _constant_variables(jaxpr: Jaxpr, num_consts: int) -> set[Var]:
+    """The variables that depend on the leading inputs alone."""
+    fixed = set(jaxpr.invars[:num_consts])
+    for eqn in jaxpr.eqns:
+        if eqn.effects == NO_EFFECTS and all(type(v) is not Var or v in fixed for v in eqn.invars):
+            fixed.update(eqn.outvars)
+    return fixed
+
+
+def _forward_program(call: Jaxpr, residuals: _Residuals, params: dict[str, Any]) -> Jaxpr:
+    """The scan that also gives the residuals: hoisted ones, then stacked ones."""
+    forward = residuals.forward
+    consts, carry, xs = _groups(forward.invars, params)
+    # An equation that defines a hoisted value moves out of the body, with all its results.
+    wanted = set(residuals.hoisted)
+    moved = [eqn for eqn in forward.eqns if not wanted.isdisjoint(eqn.outvars)]
+    defined = [v for eqn in moved for v in eqn.outvars]
+    before = rewire(forward, consts, defined)
+    num_outs = len(call.out_avals)
+    body = program_of(
+        [eqn for eqn in forward.eqns if eqn not in moved],
+        [*consts, *defined, *carry, *xs],
+        [*forward.outvars[:num_outs], *residuals.stacked],
+    )
+
+    def program(*args: Any) -> list[Any]:
+        consts, init, xs = _groups(args, params)
+        once = current_trace_state.value.call(before, consts) if defined else []
+        outs = bind_scan([[*consts, *once], init, xs], body, params)
+        values = dict(zip(defined, once, strict=True))
+        return [
+            *outs[:num_outs],
+            *[values[v] for v in residuals.hoisted],
+            *outs[num_outs:],
+        ]
+
+    return stage_rule(program, call.in_avals)
+
+
+def _linear_body(tangent: Jaxpr, residuals: _Residuals, num_consts: int, num_carry: int) -> Jaxpr:
+    """The body's linear program with its inputs in a scan's order."""
+    values, directions = split(tangent.invars, len(residuals.positions))
+    t_consts, t_carry, t_xs = split(directions, num_consts, num_carry)
+    once, stacked = residuals.by_kind(values)
+    return rewire(tangent, [*once, *t_consts, *t_carry, *stacked, *t_xs], tangent.outvars)
+
+
+# --- reverse mode: transposition ------------------------------------------------------------------
+
+
+def transpose_scan(cts: list, *args: Any, **params: Any) -> list:
+    """A scan the other way, whose carry also sums up the cotangents of constants."""
+    known_init = [not isinstance(x, Linear) for x in _groups(args, params)[1]]
+    if any(known_init):
+        return _transpose_partly_known(cts, args, params)
+    return _transpose_linear(cts, args, params)
+
+
+def _transpose_linear(cts: list, args: Sequence[Any], params: dict[str, Any]) -> list:
+    """For a carry that is linear as a whole."""
+    body: Jaxpr = params["jaxpr"]
+    consts, init, xs = _groups(args, params)
+    linear_consts, linear_xs = [[isinstance(x, Linear) for x in g] for g in (consts, xs)]
+    known_consts, known_xs = [[x for x in g if not isinstance(x, Linear)] for g in (consts, xs)]
+    ct_last, ct_ys = split(cts, len(init))
+    linear = (*linear_consts, *[True] * len(init), *linear_xs)
+
+    def derive(carry: Mask) -> Transposed:
+        return transpose(body, linear, (*carry, *nonzero(ct_ys)))
+
+    def parts(out_mask: Mask) -> list[list[bool]]:
+        return split(out_mask, sum(linear_consts), len(init))
+
+    mask = fixpoint(lambda carry: parts(derive(carry).out_mask)[1], nonzero(ct_last))
+    derived = derive(mask)
+    const_mask, found, xs_mask = parts(derived.out_mask)
+    totals = [zeros(x.aval.tangent) for x in pick(pick(consts, linear_consts), const_mask)]
+    carry_avals = body.out_avals[: len(init)]
+    ct_carry = filled(ct_last, carry_avals, mask)
+    groups = [
+        known_consts,
+        [*totals, *ct_carry],
+        [*known_xs, *[ct for ct in ct_ys if ct is not None]],
+    ]
+
+    def backward(*inputs: Any) -> list[Any]:
+        """One step back: through the transposed body, with cotangents of constants added up."""
+        own, carry, slices = split(inputs, len(known_consts), len(groups[1]))
+        sums, cts = split(carry, len(totals))
+        given, ct_slices = split(slices, len(known_xs))
+        results = current_trace_state.value.call(derived.jaxpr, [*own, *given, *cts, *ct_slices])
+        more, cts, ct_xs = split(results, len(totals), sum(found))
+        return [*map(add, sums, more), *filled(spread(cts, found), carry_avals, mask), *ct_xs]
+
+    program = stage_rule(backward, _body_avals(groups))
+    outs = bind_scan(groups, program, params, reverse=not params["reverse"])
+    totals, ct_carry, ct_xs = split(outs, len(totals), len(ct_carry))
+    return [
+        *spread(spread(totals, const_mask), linear_consts),
+        *spread(ct_carry, mask),
+        *spread(spread(ct_xs, xs_mask), linear_xs),
+    ]
+
+
+def _body_avals(groups: Sequence[Sequence[Any]]) -> list[ShapedArray]:
+    """The types of a body's inputs, from a scan's constants, carry and xs."""
+    consts, carry, xs = groups
+    slices = [typeof(x) for x in xs]
+    return [
+        *[typeof(x) for x in [*consts, *carry]],
+        *[a.update(shape=a.shape[1:]) for a in slices],
+    ]
+
+
+def _transpose_partly_known(cts: list, args: Sequence[Any], params: dict[str, Any]) -> list:
+    """Compute what is known of the carry by a scan of its own; its values become xs.
+
+    A known initial value does not make a known carry: the zeros that a tangent begins with do not.
+    """
+    body: Jaxpr = params["jaxpr"]
+    groups = _groups(args, params)
+    consts, init, xs = groups
+    fixed, moving = [tuple([isinstance(x, Linear) for x in g]) for g in (consts, xs)]
+    given = tuple([isinstance(x, Linear) for x in init])
+    linear = fixpoint(lambda carry: depends(body, (*fixed, *carry, *moving))[: len(carry)], given)
+    known = [not m for m in linear]
+    const_vars, carry_vars, x_vars = _groups(body.invars, params)
+    outs, ys = split(body.outvars, len(init))
+
+    values: list[Any] = []
+    if any(known):
+        known_consts = [not m for m in fixed]
+        known_xs = [not m for m in moving]
+        own_carry = pick(carry_vars, known)
+        program = rewire(
+            body,
+            [*pick(const_vars, known_consts), *own_carry, *pick(x_vars, known_xs)],
+            [*pick(outs, known), *own_carry],
+        )
+        own = [pick(consts, known_consts), pick(init, known), pick(xs, known_xs)]
+        values = bind_scan(own, program, params)[sum(known) :]
+    rest = rewire(
+        body,
+        [*const_vars, *pick(carry_vars, linear), *pick(carry_vars, known), *x_vars],
+        [*pick(outs, linear), *ys],
+    )
+    ct_last, ct_ys = split(cts, len(init))
+    inner = {**params, "jaxpr": rest, "num_carry": sum(linear)}
+    operands = [*consts, *pick(init, linear), *values, *xs]
+    results = _transpose_linear([*pick(ct_last, linear), *ct_ys], operands, inner)
+    ct_consts, ct_init, _, ct_xs = split(results, len(consts), sum(linear), len(values))
+    ct_init = [ct if m else None for ct, m in zip(spread(ct_init, linear), given, strict=True)]
+    return [*ct_consts, *ct_init, *ct_xs]
+
+
+# --- batching -------------------------------------------------------------------------------------
+
+
+def batch_scan(axis: Any, args: list, dims: tuple, **params: Any) -> tuple[list, list]:
+    """The same scan on arrays with a batch axis; in xs and ys it stands behind the scanned axis."""
+    body: Jaxpr = params["jaxpr"]
+    consts, init, xs = _groups(args, params)
+    const_dims, init_dims, x_dims = _groups(dims, params)
+    xs = [
+        x if d is None else move_batch_axis(x, axis.size, d, max(d, 1))
+        for x, d in zip(xs, x_dims, strict=True)
+    ]
+    slice_dims = [None if d is None else max(d, 1) - 1 for d in x_dims]
+    carry_dims = init_dims
+    rest = [None] * _num_ys(params)
+    while True:
+        derived, out_dims = batch(
+            body, axis, (*const_dims, *carry_dims, *slice_dims), (*carry_dims, *rest)
+        )
+        found, y_dims = split(out_dims, len(init))
+        if found == carry_dims:
+            break
+        carry_dims = found
+    init = [
+        x if to is None else move_batch_axis(x, axis.size, d, to)
+        for x, d, to in zip(init, init_dims, carry_dims, strict=True)
+    ]
+    outs = bind_scan([consts, init, xs], derived, params)
+    return outs, [*carry_dims, *[None if d is None else d + 1 for d in y_dims]]
