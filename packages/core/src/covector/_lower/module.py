@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from covector._config import fusion_fences
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Equation, Jaxpr, Literal
@@ -197,6 +199,8 @@ class FunctionBuilder:
         self.num_names = 0
         self.current_location: int | None = None
         self.constants: dict[Any, str] = {}
+        # Names of constants that are finite and not zero, which need no care in linear code.
+        self.ordinary: set[str] = set()
         self.fences = Fences(module.fences)
 
     # -- appending operations --------------------------------------------------------------------
@@ -242,6 +246,9 @@ class FunctionBuilder:
         name = self.constants.get(text)
         if name is None:
             name = self.constants[text] = self.emit(text)[0]
+            array = np.asarray(value, aval.dtype)
+            if (np.isfinite(array) & (array != 0)).all():
+                self.ordinary.add(name)
         return name
 
     def broadcast(
@@ -275,7 +282,7 @@ class FunctionBuilder:
             if eqn.source is not None or outer is None:
                 self.current_location = self.module.location(eqn)
             outs = self._lower_equation(eqn, names)
-            if uses and self.fences.wanted(eqn, names, outs[0], uses[eqn.outvars[0]]):
+            if uses and outs and self.fences.wanted(eqn, names, outs[0], uses[eqn.outvars[0]]):
                 outs = [self.simple("optimization_barrier", outs, eqn.outvars[0].aval)]
             env.update(zip(eqn.outvars, outs, strict=True))
         self.current_location = outer
@@ -299,7 +306,7 @@ class FunctionBuilder:
         """Call ``jaxpr`` as a function of the module (shared by equal programs)."""
         function = self.module.function_for(jaxpr, name)
         signature = function_type(jaxpr.in_avals, jaxpr.out_avals)
-        text = f"call @{function}({', '.join(args)}) : {signature}"
+        text = f"func.call @{function}({', '.join(args)}) : {signature}"
         return self.emit(text, len(jaxpr.out_avals))
 
     @contextmanager

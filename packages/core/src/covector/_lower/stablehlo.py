@@ -15,9 +15,11 @@ _MAX_LIST = 16  # longer constants are written as one string of hexadecimal byte
 def constant_text(value: Any, aval: ShapedArray) -> str:
     """``stablehlo.constant dense<...> : tensor<...>`` for a scalar or array of type ``aval``."""
     array = np.asarray(value).astype(aval.dtype, copy=False)
-    if array.shape != aval.shape:
-        array = np.broadcast_to(array, aval.shape)
-    return f"stablehlo.constant dense<{_dense(array)}> : {aval.mlir}"
+    if array.ndim == 0:
+        body = _element(array[()]) if aval.size else ""
+    else:
+        body = _dense(np.broadcast_to(array, aval.shape))
+    return f"stablehlo.constant dense<{body}> : {aval.mlir}"
 
 
 def _dense(array: np.ndarray) -> str:
