@@ -5,9 +5,8 @@ What indexing with arrays comes to. `scatter.py` is the opposite, and the transp
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,75 +18,19 @@ from covector._lower.stablehlo import int_array, int_list
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
 from covector.lax._axes import int_tuple, shift_axes
+from covector.lax._places import GatherDimensionNumbers as GatherDimensionNumbers
+from covector.lax._places import GatherScatterMode as GatherScatterMode
+from covector.lax._places import (
+    ScatterDimensionNumbers,
+    as_tuples,
+    check_gather_places,
+    check_indices,
+    last_starts,
+    ordered,
+)
 from covector.lax.filling import zeros_of
 from covector.lax.reduce import all_bits, lowest, reduce_and
 from covector.lax.shape import broadcast_axes, expand_dims, move_axis
-
-
-class GatherDimensionNumbers(NamedTuple):
-    """How the axes of a gather's operand, indices and result relate.
-
-    The last axis of the indices holds the coordinates of one slice's start. The other axes of the
-    indices are axes of the result, in their order; the remaining axes of the slices take the
-    result's places ``offset_dims``.
-
-    - ``offset_dims``: axes of the result that run over the slices;
-    - ``collapsed_slice_dims``: axes of the operand, of slice size 1, that the result lacks;
-    - ``start_index_map``: the operand's axis for each coordinate;
-    - ``operand_batching_dims`` and ``start_indices_batching_dims``: axes of the operand (slice
-      size 1) and of the indices that run together.
-
-    >>> lax.GatherDimensionNumbers((1,), (0,), (0,)).collapsed_slice_dims
-    (0,)
-    """
-
-    offset_dims: tuple[int, ...]
-    collapsed_slice_dims: tuple[int, ...]
-    start_index_map: tuple[int, ...]
-    operand_batching_dims: tuple[int, ...] = ()
-    start_indices_batching_dims: tuple[int, ...] = ()
-
-
-class GatherScatterMode(enum.Enum):
-    """What happens where a slice does not lie within the operand.
-
-    - ``CLIP``: it is moved to lie within;
-    - ``FILL_OR_DROP``: a gather gives a fill value for the whole slice; a scatter leaves it out;
-    - ``PROMISE_IN_BOUNDS``: the caller promises that it does not happen;
-    - ``ONE_HOT``: a gather gives zeros.
-
-    >>> lax.GatherScatterMode.from_any("clip")
-    <GatherScatterMode.CLIP: 1>
-    """
-
-    CLIP = enum.auto()
-    FILL_OR_DROP = enum.auto()
-    PROMISE_IN_BOUNDS = enum.auto()
-    ONE_HOT = enum.auto()
-
-    @staticmethod
-    def from_any(s: Any) -> GatherScatterMode:
-        """The mode named by a string ("clip", "fill", "drop", "promise_in_bounds", "one_hot").
-
-        None stands for ``FILL_OR_DROP``.
-        """
-        if isinstance(s, GatherScatterMode):
-            return s
-        if s is None:
-            return GatherScatterMode.FILL_OR_DROP
-        if isinstance(s, str) and s in _MODES:
-            return _MODES[s]
-        raise ValueError(f'Unknown gather mode "{s}": expected one of {", ".join(_MODES)}')
-
-
-_MODES = {
-    "clip": GatherScatterMode.CLIP,
-    "fill": GatherScatterMode.FILL_OR_DROP,
-    "drop": GatherScatterMode.FILL_OR_DROP,
-    "promise_in_bounds": GatherScatterMode.PROMISE_IN_BOUNDS,
-    "one_hot": GatherScatterMode.ONE_HOT,
-}
-
 
 # --- what users call -----------------------------------------------------------------------------
 
@@ -135,12 +78,6 @@ def gather(
         slice_sizes=int_tuple("gather", "slice_sizes", slice_sizes),
         unique_indices=bool(unique_indices),
     )
-
-
-def as_tuples(cls: type, numbers: Any) -> Any:
-    """Dimension numbers with tuples of Python integers in each field."""
-    fields = [int_tuple(cls.__name__, name, getattr(numbers, name)) for name in cls._fields]
-    return cls(*fields)
 
 
 def _fill_parameter(fill_value: Any, mode: GatherScatterMode, dtype: np.dtype) -> Any:
@@ -195,7 +132,7 @@ def _abstract_gather(
 ) -> ShapedArray:
     numbers = dimension_numbers
     check_indices("gather", indices)
-    _check_places("gather", operand, indices, numbers, slice_sizes)
+    check_gather_places("gather", operand, indices, numbers, slice_sizes)
     removed = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
     window = [n for i, n in enumerate(slice_sizes) if i not in removed]
     offset = numbers.offset_dims
@@ -206,74 +143,12 @@ def _abstract_gather(
             f"one for each axis of the operand that is not collapsed or batched, got {offset}"
         )
     if any(not 0 <= d < rank for d in offset):
-        raise TypeError(f"gather: offset_dims must be axes of the result (rank {rank}), got {offset}")
+        raise TypeError(
+            f"gather: offset_dims must be axes of the result (rank {rank}), got {offset}"
+        )
     sizes, batch = iter(window), iter(indices.shape[:-1])
     shape = [next(sizes) if i in offset else next(batch) for i in range(rank)]
     return operand.update(shape=shape)
-
-
-def check_indices(name: str, indices: ShapedArray) -> None:
-    """The indices of a gather or scatter must be integers with an axis of coordinates."""
-    if not dtypes.is_integer(indices.dtype):
-        raise ValueError(f"{name}: indices must have an integer type, got {indices.str_short()}")
-    if indices.ndim == 0:
-        raise TypeError(f"{name}: indices need a last axis that holds coordinates, got a scalar")
-
-
-def _check_places(
-    name: str,
-    operand: ShapedArray,
-    indices: ShapedArray,
-    numbers: GatherDimensionNumbers,
-    slice_sizes: Sequence[int],
-) -> None:
-    rank = operand.ndim
-    if len(slice_sizes) != rank:
-        raise TypeError(
-            f"{name}: there must be one slice size for each of the operand's {rank} axes, got "
-            f"{slice_sizes}"
-        )
-    for size, bound in zip(slice_sizes, operand.shape, strict=True):
-        if not 0 <= size <= bound:
-            raise TypeError(
-                f"{name}: slice sizes must lie within the operand's shape {operand.shape}, got "
-                f"{slice_sizes}"
-            )
-    for field in ("collapsed_slice_dims", "start_index_map", "operand_batching_dims"):
-        check_axes(name, field, getattr(numbers, field), rank)
-    removed = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
-    if len(set(removed)) != len(removed) or any(slice_sizes[d] > 1 for d in removed):
-        raise TypeError(
-            f"{name}: collapsed_slice_dims and operand_batching_dims must be different axes of "
-            f"slice size 1, got {removed} with slice sizes {slice_sizes}"
-        )
-    check_coordinates(name, operand, indices, numbers)
-
-
-def check_axes(name: str, field: str, axes: Sequence[int], rank: int) -> None:
-    """Axes in a dimension number must exist, and be named once."""
-    if any(not 0 <= d < rank for d in axes) or len(set(axes)) != len(axes):
-        raise TypeError(f"{name}: {field} must be distinct axes in [0, {rank}), got {tuple(axes)}")
-
-
-def check_coordinates(
-    name: str, operand: ShapedArray, indices: ShapedArray, numbers: GatherDimensionNumbers
-) -> None:
-    """The indices' last axis and batching axes must fit the operand."""
-    if indices.shape[-1] != len(numbers.start_index_map):
-        raise TypeError(
-            f"{name}: the last axis of the indices, of size {indices.shape[-1]}, must hold one "
-            f"coordinate for each of the operand's axes {numbers.start_index_map}"
-        )
-    batch = numbers.start_indices_batching_dims
-    check_axes(name, "batching dims of the indices", batch, indices.ndim - 1)
-    ours = [operand.shape[d] for d in numbers.operand_batching_dims]
-    theirs = [indices.shape[d] for d in batch]
-    if ours != theirs:
-        raise TypeError(
-            f"{name}: batching axes must have the same sizes, got {ours} in the operand and "
-            f"{theirs} in the indices"
-        )
 
 
 # --- lowering ------------------------------------------------------------------------------------
@@ -356,14 +231,6 @@ def places_in_bounds(
     return reduce_and(inside, (indices.ndim - 1,))
 
 
-def last_starts(
-    shape: Sequence[int], start_index_map: Sequence[int], window: Sequence[int], dtype: np.dtype
-) -> np.ndarray:
-    """The largest coordinates at which a slice still fits."""
-    limits = np.array([shape[d] - window[d] for d in start_index_map], np.int64)
-    return np.minimum(limits, np.iinfo(dtype).max).astype(dtype)
-
-
 # --- derivative, transpose, batching -------------------------------------------------------------
 
 
@@ -387,7 +254,7 @@ def _transpose_gather(
     unique_indices: bool,
     **params: Any,
 ) -> list[Any]:
-    from covector.lax.scatter import ScatterDimensionNumbers, scatter_add
+    from covector.lax.scatter import scatter_add
 
     whole = scatter_add(
         zeros_of(operand.aval.tangent),
@@ -436,11 +303,6 @@ def _batch_gather(
     numbers = numbers._replace(offset_dims=offset)
     params = ordered({**params, "dimension_numbers": numbers, "slice_sizes": slice_sizes})
     return gather_p.bind(operand, indices, **params), 0
-
-
-def ordered(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters in one order, so that equal applications have equal keys."""
-    return dict(sorted(params.items()))
 
 
 gather_p = Primitive(

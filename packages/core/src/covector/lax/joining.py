@@ -11,7 +11,7 @@ from covector import lax
 from covector._ir.avals import ShapedArray
 from covector._lower.stablehlo import int_list
 from covector._trace.primitive import LINEAR, Linear, Primitive
-from covector._trace.trace import typeof
+from covector._trace.trace import EVAL, current_trace_state, typeof
 from covector._transform.batch import move_batch_axis
 from covector.errors import ShapeError
 from covector.lax._axes import (
@@ -19,7 +19,6 @@ from covector.lax._axes import (
     common_batch_axis,
     insert,
     int_tuple,
-    shift_axes,
     sizes_of,
 )
 from covector.lax._nary import check_same_dtype
@@ -288,7 +287,7 @@ split_p = Primitive(
 
 # --- unstack -------------------------------------------------------------------------------------
 
-_CHUNK = 128  # rows taken apart by one executable
+_CHUNK = 32  # rows taken apart by one program: each takes a while to compile
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
@@ -299,15 +298,17 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """
     shape = typeof(x).shape
     axis = canonical_axis("unstack", axis, len(shape))
-    if shape[axis] == 0:
+    size = shape[axis]
+    if size == 0:
         return ()
-    if shape[axis] > 2 * _CHUNK:
-        return _unstack_in_chunks(x, axis, shape[axis])
+    if size > 4 and current_trace_state.value is EVAL:
+        return tuple([lax.dynamic_index_in_dim(x, np.int32(i), axis, False) for i in range(size)])
+    if size > 2 * _CHUNK:
+        return _unstack_in_chunks(x, axis, size)
     return tuple(unstack_p.bind(x, axis=axis))
 
 
 def _unstack_in_chunks(x: Any, axis: int, size: int) -> tuple[Any, ...]:
-    """A program with thousands of results is slow to compile: use one of `_CHUNK` many times."""
     parts: list[Any] = []
     for start in range(0, size - _CHUNK + 1, _CHUNK):
         chunk = lax.dynamic_slice_in_dim(x, np.int32(start), _CHUNK, axis)

@@ -128,7 +128,7 @@ def _split(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 def _abstract_reduce(
     *avals: ShapedArray, jaxpr: Jaxpr, dimensions: tuple[int, ...]
 ) -> list[ShapedArray]:
-    operands, inits = _split(avals)
+    operands, _ = _split(avals)
     if len({a.shape for a in operands}) != 1:
         raise ValueError(
             f"reduce: operands must have one shape, got {', '.join(str(a.shape) for a in operands)}"

@@ -6,7 +6,7 @@ A scatter's operand, indices and updates relate as a gather's operand, indices a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,49 +19,24 @@ from covector._trace.stage import stage_rule
 from covector._trace.trace import current_trace_state, typeof
 from covector._transform.batch import move_batch_axis
 from covector.lax._axes import shift_axes
-from covector.lax._nary import ANY, NUMBER, check_kind, check_same_dtype
+from covector.lax._nary import ANY, NUMBER, check_kind
+from covector.lax._places import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    as_tuples,
+    check_scatter_places,
+    last_starts,
+    ordered,
+    window_sizes,
+)
+from covector.lax._places import ScatterDimensionNumbers as ScatterDimensionNumbers
 from covector.lax._region import lower_with_region
 from covector.lax._rules import call_on_scalars, tangents_by
 from covector.lax.compare import zero_unless
 from covector.lax.elementwise import add_any, scale
 from covector.lax.filling import zeros_of
-from covector.lax.gather import (
-    GatherDimensionNumbers,
-    GatherScatterMode,
-    as_tuples,
-    ordered,
-    batched_starts,
-    check_axes,
-    check_coordinates,
-    check_indices,
-    dimension_fields,
-    gather,
-    last_starts,
-    wide_indices,
-)
+from covector.lax.gather import batched_starts, dimension_fields, gather, wide_indices
 from covector.lax.shape import broadcast_in_dim, move_axis, reshape
-
-
-class ScatterDimensionNumbers(NamedTuple):
-    """How the axes of a scatter's operand, indices and updates relate.
-
-    Like `GatherDimensionNumbers`, with the updates in place of the result:
-
-    - ``update_window_dims``: axes of the updates that run over the slices;
-    - ``inserted_window_dims``: axes of the operand that the slices lack;
-    - ``scatter_dims_to_operand_dims``: the operand's axis for each coordinate;
-    - ``operand_batching_dims`` and ``scatter_indices_batching_dims``: axes that run together.
-
-    >>> lax.ScatterDimensionNumbers((1,), (0,), (0,)).update_window_dims
-    (1,)
-    """
-
-    update_window_dims: Sequence[int]
-    inserted_window_dims: Sequence[int]
-    scatter_dims_to_operand_dims: Sequence[int]
-    operand_batching_dims: Sequence[int] = ()
-    scatter_indices_batching_dims: Sequence[int] = ()
-
 
 # --- what users call -----------------------------------------------------------------------------
 
@@ -198,7 +173,8 @@ def scatter_apply(
     The other arguments and errors are those of `scatter`.
 
     >>> elements = lax.ScatterDimensionNumbers((), (0,), (0,))
-    >>> lax.scatter_apply(np.array([1., 4.]), np.array([[1]]), lax.sqrt, elements, update_shape=(1,))
+    >>> x = np.array([1.0, 4.0])
+    >>> lax.scatter_apply(x, np.array([[1]]), lax.sqrt, elements, update_shape=(1,))
     Array([1., 2.], dtype=float32)
     """
     from covector._api.tracing import stage_function
@@ -228,71 +204,6 @@ def scatter_apply(
     )
 
 
-# --- types ---------------------------------------------------------------------------------------
-
-
-def _check_scatter(
-    name: str,
-    operand: ShapedArray,
-    indices: ShapedArray,
-    updates: ShapedArray,
-    numbers: ScatterDimensionNumbers,
-) -> None:
-    check_same_dtype(name, (operand, updates))
-    check_indices(name, indices)
-    window_dims = numbers.update_window_dims
-    rank = indices.ndim - 1 + len(window_dims)
-    if updates.ndim != rank:
-        raise TypeError(f"{name}: updates must be of rank {rank}, got shape {updates.shape}")
-    if list(window_dims) != sorted(window_dims):
-        raise TypeError(f"{name}: update_window_dims must be increasing, got {window_dims}")
-    check_axes(name, "update_window_dims", window_dims, rank)
-    for field in (
-        "inserted_window_dims",
-        "scatter_dims_to_operand_dims",
-        "operand_batching_dims",
-    ):
-        check_axes(name, field, getattr(numbers, field), operand.ndim)
-    removed = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
-    if len(set(removed)) != len(removed) or len(window_dims) + len(removed) != operand.ndim:
-        raise TypeError(
-            f"{name}: update_window_dims, inserted_window_dims and operand_batching_dims must "
-            f"together stand for the operand's {operand.ndim} axes, got {tuple(numbers)}"
-        )
-    check_coordinates(name, operand, indices, GatherDimensionNumbers(*numbers))
-    _check_update_sizes(name, operand, indices, updates, numbers)
-
-
-def _check_update_sizes(
-    name: str,
-    operand: ShapedArray,
-    indices: ShapedArray,
-    updates: ShapedArray,
-    numbers: ScatterDimensionNumbers,
-) -> None:
-    window = window_sizes(operand.shape, updates.shape, numbers)
-    if any(n > m for n, m in zip(window, operand.shape, strict=True) if n != 1):
-        raise TypeError(
-            f"{name}: the slices must not be larger than the operand, got updates of shape "
-            f"{updates.shape}, that is slices of shape {window}, for operand shape {operand.shape}"
-        )
-    places = [n for i, n in enumerate(updates.shape) if i not in numbers.update_window_dims]
-    if tuple(places) != indices.shape[:-1]:
-        raise TypeError(
-            f"{name}: the axes of updates that are not update_window_dims must be those of the "
-            f"indices without the last, {indices.shape[:-1]}, got {tuple(places)}"
-        )
-
-
-def window_sizes(
-    shape: Sequence[int], update_shape: Sequence[int], numbers: ScatterDimensionNumbers
-) -> tuple[int, ...]:
-    """The size of the slices along each axis of the operand."""
-    removed = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
-    sizes = iter([update_shape[d] for d in numbers.update_window_dims])
-    return tuple([1 if i in removed else next(sizes) for i in range(len(shape))])
-
-
 # --- lowering ------------------------------------------------------------------------------------
 
 
@@ -307,7 +218,9 @@ def _lower_scatter(body: Callable[[ShapedArray, dict], Any]) -> Callable[..., li
             window = window_sizes(avals[0].shape, avals[2].shape, numbers)
             axes = numbers.scatter_dims_to_operand_dims
             limits = last_starts(avals[0].shape, axes, window, indices_aval.dtype)
-            (indices,) = _clamp(ctx, [indices], [indices_aval], [indices_aval], limits=tuple(limits))
+            (indices,) = _clamp(
+                ctx, [indices], [indices_aval], [indices_aval], limits=tuple(limits)
+            )
         fields = {
             "update_window_dims": numbers.update_window_dims,
             "inserted_window_dims": numbers.inserted_window_dims,
@@ -329,9 +242,7 @@ def _lower_scatter(body: Callable[[ShapedArray, dict], Any]) -> Callable[..., li
 
 
 def _clamped(indices: Any, *, limits: tuple) -> Any:
-    limit = broadcast_in_dim(
-        np.array(limits, indices.dtype), indices.shape, (indices.ndim - 1,)
-    )
+    limit = broadcast_in_dim(np.array(limits, indices.dtype), indices.shape, (indices.ndim - 1,))
     return lax.clamp(zeros_of(typeof(indices)), indices, limit)
 
 
@@ -544,7 +455,7 @@ def _scatter(name: str, kinds: str, function: Callable[[Any, Any], Any], **rules
         operand: ShapedArray, indices: ShapedArray, updates: ShapedArray, **params: Any
     ) -> ShapedArray:
         check_kind(name, operand, kinds)
-        _check_scatter(name, operand, indices, updates, params["dimension_numbers"])
+        check_scatter_places(name, operand, indices, updates, params["dimension_numbers"])
         return operand.update(weak_type=operand.weak_type and updates.weak_type)
 
     primitive = Primitive(

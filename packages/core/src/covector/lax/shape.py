@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def _abstract_broadcast(
             f"broadcast_in_dim: broadcast_dimensions must name one result axis for each of the "
             f"operand's {aval.ndim} axes, got {dims}"
         )
-    increasing = all(a < b for a, b in zip(dims, dims[1:]))
+    increasing = all(a < b for a, b in pairwise(dims))
     if not increasing or not all(0 <= d < len(shape) for d in dims):
         raise TypeError(
             f"broadcast_in_dim: broadcast_dimensions must be strictly increasing axes of the "

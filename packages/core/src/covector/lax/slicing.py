@@ -1,4 +1,4 @@
-"""Contiguous and strided parts of arrays: `slice` at known places, `dynamic_slice` at computed ones.
+"""Parts of arrays: `slice` at known places, `dynamic_slice` at computed ones.
 
 At the level of `covector.lax` a dynamic part that would reach over the end is moved back so that
 it fits (clamping); a known index that is out of bounds is an error.
@@ -18,13 +18,13 @@ from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
 from covector._lower.stablehlo import int_list
 from covector._trace.primitive import LINEAR, Linear, Primitive
-from covector._trace.trace import Tracer, typeof
+from covector._trace.trace import typeof
 from covector._transform.batch import move_batch_axis
 from covector.errors import ShapeError
 from covector.lax._axes import canonical_axis, insert, int_tuple
 from covector.lax._nary import check_same_dtype
 from covector.lax.filling import zeros_of
-from covector.lax.shape import broadcast_new_axis, expand_dims, squeeze
+from covector.lax.shape import expand_dims, squeeze
 
 # --- slice ---------------------------------------------------------------------------------------
 
@@ -48,9 +48,9 @@ def slice(
     steps = None if strides is None else int_tuple("slice", "strides", strides)
     if steps is not None and builtins.all(s == 1 for s in steps) and len(steps) == len(start):
         steps = None
-    if steps is None and hasattr(operand, "aval") and limit == operand.aval.shape:
-        if not any(start) and len(start) == len(limit):
-            return operand
+    whole = not any(start) and len(start) == len(limit) and steps is None
+    if whole and hasattr(operand, "aval") and limit == operand.aval.shape:
+        return operand
     return slice_p.bind(operand, start_indices=start, limit_indices=limit, strides=steps)
 
 
