@@ -282,5 +282,10 @@ def unbroadcast(ct: Any, operand: Any) -> Any:
 
 
 def scalar_like(x: Any, value: Any) -> Any:
-    """A Python number in the dtype of ``x``, as an operand of rank zero."""
-    return np.asarray(value).astype(typeof(x).dtype)[()]
+    """A number in the dtype of ``x``, as an operand of rank zero; weak-typed if ``x`` is."""
+    aval = typeof(x)
+    if aval.weak_type and aval.dtype not in dtypes.BOOLS:
+        kind = dtypes.scalar_type_of_dtype(aval.dtype)
+        if dtypes.scalar_dtype(kind) == aval.dtype:
+            return kind(value)
+    return np.asarray(value).astype(aval.dtype)[()]

@@ -202,11 +202,8 @@ def _lower_select_n(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[
     for i, case in enumerate(cases[1:], start=1):
         mask = which
         if not dtypes.is_bool(which_aval.dtype):
-            scalar = which_aval.update(shape=())
-            bound = ctx.broadcast(ctx.constant(i, scalar), scalar, which_aval)
-            mask = compare_text(ctx, "GE", which, bound, which_aval)
-        mask_type = which_aval.update(dtype=BOOL, weak_type=False).mlir
-        text = f"stablehlo.select {mask}, {case}, {chosen} : {mask_type}, {out.mlir}"
+            mask = compare_text(ctx, "GE", which, ctx.constant(i, which_aval), which_aval)
+        text = f"stablehlo.select {mask}, {case}, {chosen} : {which_aval.mask.mlir}, {out.mlir}"
         chosen = ctx.emit(text)[0]
     return [chosen]
 

