@@ -39,10 +39,6 @@ if TYPE_CHECKING:
     import covector.tree_util as tree_util
     import covector.typing as typing
     from covector._api.autodiff import grad as grad
-    from covector._api.autodiff import hessian as hessian
-    from covector._api.autodiff import jacfwd as jacfwd
-    from covector._api.autodiff import jacobian as jacobian
-    from covector._api.autodiff import jacrev as jacrev
     from covector._api.autodiff import jvp as jvp
     from covector._api.autodiff import linearize as linearize
     from covector._api.autodiff import value_and_grad as value_and_grad
@@ -50,6 +46,10 @@ if TYPE_CHECKING:
     from covector._api.device import block_until_ready as block_until_ready
     from covector._api.device import device_get as device_get
     from covector._api.device import device_put as device_put
+    from covector._api.jacobians import hessian as hessian
+    from covector._api.jacobians import jacfwd as jacfwd
+    from covector._api.jacobians import jacobian as jacobian
+    from covector._api.jacobians import jacrev as jacrev
     from covector._api.jit import jit as jit
     from covector._api.shape_dtype_struct import ShapeDtypeStruct as ShapeDtypeStruct
     from covector._api.tracing import eval_shape as eval_shape

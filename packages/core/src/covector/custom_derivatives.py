@@ -11,7 +11,6 @@ from covector._api.tracing import check_outputs, function_name
 from covector._ir import dtypes
 from covector._trace.trace import current_trace_state, typeof
 from covector._transform.custom import CustomJVP, CustomVJP, custom_jvp_call_p, custom_vjp_call_p
-from covector._transform.custom import has_tangent as _has_tangent
 from covector._tree.registry import dispatch_registry
 
 __all__ = ["custom_jvp", "custom_jvp_call_p", "custom_vjp", "custom_vjp_call_p"]
@@ -289,7 +288,7 @@ def _cotangents_of(ct: Any, arg: Any, where: str, rule: str, name: str) -> list[
     found = []
     for x, t in zip(leaves, cts, strict=True):
         aval = typeof(x)
-        if t is None or not _has_tangent(aval):
+        if t is None or not aval.has_tangent:
             found.append(None)
             continue
         got = typeof(t)

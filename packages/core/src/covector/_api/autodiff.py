@@ -1,4 +1,4 @@
-"""Differentiation as users call it: `grad`, `vjp`, `jvp`, `linearize`, Jacobians and Hessians."""
+"""Differentiation as users call it: `grad`, `vjp`, `jvp`, `linearize`. See `jacobians.py` too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from covector._api.tracing import argument_avals, function_name
-from covector._api.vmap import vmap
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray, short_dtype_name
 from covector._ir.source import hide_frames
@@ -73,8 +72,8 @@ def value_and_grad(
     >>> float(value), float(slope)
     (1.0, -0.0)
     """
-    _check_callable(fun, "grad")
-    positions = _check_argnums(argnums)
+    check_callable(fun, "grad")
+    positions = check_argnums(argnums)
 
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -84,14 +83,16 @@ def value_and_grad(
             raise hide_frames(error)  # noqa: B904  the same error, shorter
 
     def evaluate(args: tuple, kwargs: dict) -> Any:
-        differentiated = _pick(args, positions, argnums, fun)
+        differentiated = pick_arguments(args, positions, argnums, fun)
         leaves, tree = dispatch_registry.flatten(differentiated)
         for x in leaves:
             _check_grad_input(x, holomorphic, allow_int)
         trace = LinearizeTrace(current_trace_state.value)
         tracers = [_wrap_input(trace, x) for x in leaves]
         with use_trace(trace):
-            out = fun(*_replace(args, positions, argnums, tree.unflatten(tracers)), **kwargs)
+            out = fun(
+                *replace_arguments(args, positions, argnums, tree.unflatten(tracers)), **kwargs
+            )
         trace.alive = False
         aux = None
         if has_aux:
@@ -121,12 +122,14 @@ def _one(aval: ShapedArray) -> Any:
     return one
 
 
-def _check_callable(fun: Any, name: str) -> None:
+def check_callable(fun: Any, name: str) -> None:
+    """Raise `TypeError` unless the transformation ``name`` was given a function."""
     if not callable(fun):
         raise TypeError(f"{name}: expected a callable first argument, got {fun!r} of {type(fun)}")
 
 
-def _check_argnums(argnums: Argnums) -> tuple[int, ...]:
+def check_argnums(argnums: Argnums) -> tuple[int, ...]:
+    """The positions to differentiate at, as a tuple."""
     if isinstance(argnums, (int, np.integer)):
         return (int(argnums),)
     if isinstance(argnums, Sequence) and all(isinstance(i, (int, np.integer)) for i in argnums):
@@ -136,7 +139,8 @@ def _check_argnums(argnums: Argnums) -> tuple[int, ...]:
     )
 
 
-def _pick(args: tuple, positions: tuple[int, ...], argnums: Argnums, fun: Any) -> Any:
+def pick_arguments(args: tuple, positions: tuple[int, ...], argnums: Argnums, fun: Any) -> Any:
+    """The argument at ``argnums``, or a tuple of them."""
     for i in positions:
         if not -len(args) <= i < len(args):
             raise TypeError(
@@ -149,7 +153,9 @@ def _pick(args: tuple, positions: tuple[int, ...], argnums: Argnums, fun: Any) -
     return tuple([args[i] for i in positions])
 
 
-def _replace(args: tuple, positions: tuple[int, ...], argnums: Argnums, new: Any) -> list[Any]:
+def replace_arguments(
+    args: tuple, positions: tuple[int, ...], argnums: Argnums, new: Any
+) -> list[Any]:
     replaced = list(args)
     values = (new,) if isinstance(argnums, (int, np.integer)) else new
     for i, x in zip(positions, values, strict=True):
@@ -224,12 +230,7 @@ def _split_aux(out: Any, name: str) -> tuple[Any, Any]:
 
 def _wrap_input(trace: LinearizeTrace, x: Any) -> Any:
     """A tracer where there is something to differentiate; integers go in as they are."""
-    return trace.wrap(x) if has_tangent(typeof(x)) else x
-
-
-def has_tangent(aval: ShapedArray) -> bool:
-    """Whether values of this type have tangents at all (floats and complex numbers do)."""
-    return dtypes.is_float(aval.dtype) or dtypes.is_complex(aval.dtype)
+    return trace.wrap(x) if typeof(x).has_tangent else x
 
 
 def as_array(x: Any) -> Any:
@@ -246,7 +247,7 @@ def zero_cotangent(aval: ShapedArray) -> Any:
     """Zeros of the tangent type: float0 (a NumPy array) for integers and booleans."""
     from covector.lax.shape import zeros_of
 
-    if not has_tangent(aval):
+    if not aval.has_tangent:
         return np.zeros(aval.shape, dtypes.float0)
     return zeros_of(aval.tangent)
 
@@ -268,7 +269,7 @@ class _Linearization:
     """A function run once under a tape: its outputs, and walks of the tape in both directions."""
 
     def __init__(self, fun: Callable[..., Any], primals: tuple, has_aux: bool, name: str):
-        _check_callable(fun, name)
+        check_callable(fun, name)
         self.name = function_name(fun)
         self.leaves, self.in_tree = dispatch_registry.flatten(primals)
         self.in_avals = argument_avals(
@@ -292,7 +293,7 @@ class _Linearization:
         _check_tree("vjp function", tree, self.out_tree, "cotangent", "output")
         for x, aval in zip(cts, self.out_avals, strict=True):
             _check_tangent("vjp function", "cotangent", x, aval)
-        cts = [x if has_tangent(a) else None for x, a in zip(cts, self.out_avals, strict=True)]
+        cts = [x if a.has_tangent else None for x, a in zip(cts, self.out_avals, strict=True)]
         sums = self.trace.pull_back(self.outs, cts)
         results = [
             _finish_cotangent(t, sums, x) for t, x in zip(self.tracers, self.leaves, strict=True)
@@ -394,7 +395,7 @@ def jvp(
     >>> float(value), float(slope)
     (0.0, 2.0)
     """
-    _check_callable(fun, "jvp")
+    check_callable(fun, "jvp")
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
             "jvp: primals and tangents must be tuples or lists, one entry for each argument of "
@@ -408,7 +409,7 @@ def jvp(
     for x, t in zip(leaves, given, strict=True):
         aval = typeof(x)
         _check_jvp_tangent(fun, t, aval)
-        tracers.append(JVPTracer(trace, x, t) if has_tangent(aval) else x)
+        tracers.append(JVPTracer(trace, x, t) if aval.has_tangent else x)
     with use_trace(trace):
         out = fun(*tree.unflatten(tracers))
     trace.alive = False
@@ -451,203 +452,4 @@ def _check_jvp_tangent(fun: Any, t: Any, aval: ShapedArray) -> None:
         )
 
 
-# --- Jacobians ------------------------------------------------------------------------------------
-
-
-def jacfwd(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[..., Any]:
-    """The Jacobian of ``fun``, column by column, by forward mode (good for tall Jacobians).
-
-    The result has the output's structure; each of its leaves has the argument's structure, with
-    arrays of shape ``output shape + input shape``.
-
-    >>> import covector, numpy
-    >>> covector.jacfwd(covector.lax.sin)(numpy.zeros(2, "float32")).shape
-    (2, 2)
-    """
-    _check_callable(fun, "jacfwd")
-    positions = _check_argnums(argnums)
-
-    @functools.wraps(fun)
-    def jacobian_function(*args: Any, **kwargs: Any) -> Any:
-        differentiated = _pick(args, positions, argnums, fun)
-        leaves, tree = dispatch_registry.flatten(differentiated)
-        for x in leaves:
-            _check_jacobian_dtype(x, holomorphic, "jacfwd", "input", complex_ok=False)
-
-        def partial(values: Any) -> Any:
-            return fun(*_replace(args, positions, argnums, values), **kwargs)
-
-        def column(tangent: Any) -> Any:
-            result = jvp(partial, (differentiated,), (tangent,), has_aux=has_aux)
-            return result if has_aux else (*result, None)
-
-        out_axes = (None, -1, None)
-        value, columns, aux = vmap(column, out_axes=out_axes)(_standard_basis(leaves, tree))
-        for y in dispatch_registry.flatten(value)[0]:
-            _check_jacobian_dtype(y, holomorphic, "jacfwd", "output")
-        jacobian = _split_columns(columns, leaves, tree)
-        return (jacobian, aux) if has_aux else jacobian
-
-    return jacobian_function
-
-
-def jacrev(
-    fun: Callable[..., Any],
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-) -> Callable[..., Any]:
-    """The Jacobian of ``fun``, row by row, by reverse mode (good for wide Jacobians).
-
-    The result has the form that `jacfwd` gives.
-
-    >>> import covector, numpy
-    >>> covector.jacrev(covector.lax.sin)(numpy.zeros(2, "float32")).shape
-    (2, 2)
-    """
-    _check_callable(fun, "jacrev")
-    positions = _check_argnums(argnums)
-
-    @functools.wraps(fun)
-    def jacobian_function(*args: Any, **kwargs: Any) -> Any:
-        differentiated = _pick(args, positions, argnums, fun)
-        in_leaves, in_tree = dispatch_registry.flatten(differentiated)
-        for x in in_leaves:
-            _check_jacobian_dtype(x, holomorphic, "jacrev", "input", allow_int=allow_int)
-
-        def partial(values: Any) -> Any:
-            return fun(*_replace(args, positions, argnums, values), **kwargs)
-
-        value, pull_back, *aux = vjp(partial, differentiated, has_aux=has_aux)
-        outs, out_tree = dispatch_registry.flatten(value)
-        for y in outs:
-            _check_jacobian_dtype(y, holomorphic, "jacrev", "output", complex_ok=False)
-        (rows,) = vmap(pull_back)(_standard_basis(outs, out_tree))
-        jacobian = _split_rows(rows, in_tree, outs, out_tree)
-        return (jacobian, aux[0]) if has_aux else jacobian
-
-    return jacobian_function
-
-
-jacobian = jacrev
-
-
-def hessian(
-    fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
-) -> Callable[..., Any]:
-    """The matrix of second derivatives, as forward mode over reverse mode.
-
-    >>> import covector
-    >>> float(covector.hessian(covector.lax.exp)(0.0))
-    1.0
-    """
-    return jacfwd(
-        jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic),
-        argnums,
-        has_aux=has_aux,
-        holomorphic=holomorphic,
-    )
-
-
-def _check_jacobian_dtype(
-    x: Any,
-    holomorphic: bool,
-    name: str,
-    what: str,
-    *,
-    complex_ok: bool = True,
-    allow_int: bool = False,
-) -> None:
-    dtype = typeof(x).dtype
-    if holomorphic:
-        if not dtypes.is_complex(dtype):
-            raise TypeError(
-                f"{name} with holomorphic=True requires {what}s with complex dtype, but got "
-                f"{dtype.name}."
-            )
-    elif dtypes.is_complex(dtype):
-        if not complex_ok:
-            raise TypeError(
-                f"{name} requires real-valued {what}s ({what} dtype that is a sub-dtype of "
-                f"np.floating), but got {dtype.name}. For holomorphic differentiation, pass "
-                "holomorphic=True. For differentiation of non-holomorphic functions involving "
-                f"complex {what}s, use covector.{'jvp' if name == 'jacfwd' else 'vjp'} directly."
-            )
-    elif not dtypes.is_float(dtype) and not allow_int:
-        raise TypeError(
-            f"{name} requires real-valued {what}s ({what} dtype that is a sub-dtype of "
-            f"np.floating), but got {dtype.name}. For integer {what}s use "
-            f"covector.{'jvp' if name == 'jacfwd' else 'vjp'} directly."
-        )
-
-
-def _standard_basis(leaves: Sequence[Any], tree: Any) -> Any:
-    """A tree like the given one whose leaves have a leading axis over all unit vectors."""
-    avals = [typeof(x) for x in leaves]
-    sizes = [a.size for a in avals]
-    total = sum(sizes)
-    basis = []
-    offset = 0
-    for aval, size in zip(avals, sizes, strict=True):
-        if has_tangent(aval):
-            part = np.zeros((total, size), aval.dtype)
-            part[offset : offset + size, :] = np.eye(size, dtype=aval.dtype)
-            basis.append(part.reshape(total, *aval.shape))
-        else:
-            basis.append(np.zeros((total, *aval.shape), dtypes.float0))
-        offset += size
-    return tree.unflatten(basis)
-
-
-def _split_columns(columns: Any, in_leaves: Sequence[Any], in_tree: Any) -> Any:
-    """Cut the last axis of each output leaf into the argument's leaves."""
-    from covector.lax.index import slice_in_dim
-    from covector.lax.shape import reshape
-
-    def split(y: Any) -> Any:
-        parts, offset = [], 0
-        for x in in_leaves:
-            aval = typeof(x)
-            part = slice_in_dim(y, offset, offset + aval.size, axis=-1)
-            parts.append(reshape(part, (*y.shape[:-1], *aval.shape)))
-            offset += aval.size
-        return in_tree.unflatten(parts)
-
-    leaves, tree = dispatch_registry.flatten(columns)
-    return tree.unflatten([split(y) for y in leaves])
-
-
-def _split_rows(rows: Any, in_tree: Any, outs: Sequence[Any], out_tree: Any) -> Any:
-    """Cut the first axis of each argument leaf into the output's leaves, output outermost."""
-    from covector.lax.index import slice_in_dim
-    from covector.lax.shape import reshape
-
-    row_leaves = dispatch_registry.flatten(rows)[0]
-    results, offset = [], 0
-    for y in outs:
-        aval = typeof(y)
-        parts = [
-            reshape(
-                slice_in_dim(r, offset, offset + aval.size, axis=0), (*aval.shape, *r.shape[1:])
-            )
-            for r in row_leaves
-        ]
-        results.append(in_tree.unflatten(parts))
-        offset += aval.size
-    return out_tree.unflatten(results)
-
-
-__all__ = [
-    "grad",
-    "hessian",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jvp",
-    "linearize",
-    "value_and_grad",
-    "vjp",
-]
+__all__ = ["grad", "jvp", "linearize", "value_and_grad", "vjp"]

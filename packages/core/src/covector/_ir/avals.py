@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxlib.weakref_lru_cache import weak_value_interner
 
-from covector._ir.dtypes import DTYPE_TO_MLIR, tangent_dtype
+from covector._ir.dtypes import DTYPE_TO_MLIR, is_inexact, tangent_dtype
 
 Shape = tuple[int, ...]
 
@@ -78,6 +78,11 @@ class ShapedArray:
         if self._mask is None:
             self._mask = ShapedArray(self.shape, np.bool_)
         return self._mask
+
+    @property
+    def has_tangent(self) -> bool:
+        """Whether values of this type have tangents: floats and complex numbers do."""
+        return is_inexact(self.dtype)
 
     def update(
         self, *, shape: Any = None, dtype: Any = None, weak_type: bool | None = None

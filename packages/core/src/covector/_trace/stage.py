@@ -83,9 +83,7 @@ class StageTrace(Trace):
             isinstance(x, StageTracer) and x._trace is self for x in args
         ):
             return self.parent.call(jaxpr, args)
-        atoms: list[Atom] = [
-            x.atom if type(x) is StageTracer and x._trace is self else self.constant(x) for x in args
-        ]
+        atoms = [self.atom_of(x) for x in args]
         return [StageTracer(self, a) for a in self.splice(jaxpr, atoms, current_source())]
 
     def splice(self, jaxpr: Jaxpr, atoms: list[Atom], source: Source | None) -> list[Atom]:

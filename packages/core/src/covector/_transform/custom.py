@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from covector._ir.avals import ShapedArray
-from covector._ir.dtypes import is_complex, is_float
 from covector._ir.jaxpr import Jaxpr
 from covector._trace.primitive import Primitive
 from covector._trace.stage import StageTrace, staging
@@ -28,11 +27,6 @@ from covector._transform.linearize import (
 )
 
 Flat = list[Any]
-
-
-def has_tangent(aval: ShapedArray) -> bool:
-    """Whether values of this type have tangents."""
-    return is_float(aval.dtype) or is_complex(aval.dtype)
 
 
 def _stage(function: Callable[..., Flat], args: Sequence[Any], name: str) -> tuple[Jaxpr, Flat]:
@@ -108,7 +102,7 @@ class CustomJVP(CustomFunction):
         with use_trace(trace.parent):
             outs, out_tangents = self.rule(primals, _instantiate(primals, tangents))
         return [
-            JVPTracer(trace, x, t) if has_tangent(typeof(x)) else x
+            JVPTracer(trace, x, t) if typeof(x).has_tangent else x
             for x, t in zip(outs, out_tangents, strict=True)
         ]
 
@@ -123,7 +117,7 @@ class CustomJVP(CustomFunction):
             unknown = iter([linear.new_input(x.aval.tangent) for x in mine])
             tangents = [next(unknown) if trace.owns(x) else None for x in args]
             outs, out_tangents = self.rule(primals, _instantiate(primals, tangents))
-            mask = tuple([has_tangent(typeof(x)) for x in outs])
+            mask = tuple([typeof(x).has_tangent for x in outs])
             program = linear.finish([t for t, m in zip(out_tangents, mask, strict=True) if m])
         residuals = linear.consts
         split = Linearized(program, len(outs), tuple(range(len(residuals))), program, mask)
@@ -152,7 +146,7 @@ def _jvp_custom_jvp(
     args = primals[num_consts:]
     outs, out_tangents = custom.rule(args, _instantiate(args, tangents[num_consts:]))
     return outs, [
-        t if has_tangent(typeof(x)) else None for x, t in zip(outs, out_tangents, strict=True)
+        t if typeof(x).has_tangent else None for x, t in zip(outs, out_tangents, strict=True)
     ]
 
 
@@ -261,7 +255,7 @@ class CustomVJP(CustomFunction):
         with use_trace(trace.parent):
             outs, residuals = self.forward(*primals)
         avals = [typeof(x) for x in outs]
-        mask = tuple([has_tangent(a) for a in avals])
+        mask = tuple([a.has_tangent for a in avals])
 
         def pull_back(cts: Flat) -> Flat:
             given = iter(cts)
@@ -309,7 +303,7 @@ def _linearize_custom_vjp(call: Jaxpr, mask: tuple, instantiate: tuple | None) -
         outs, residuals = custom.forward(*inputs[num_consts:])
         leaves, tree = dispatch_registry.flatten(residuals)
         num_forward = len(trace.eqns)
-        out_mask = tuple([has_tangent(a) for a in call.out_avals])
+        out_mask = tuple([a.has_tangent for a in call.out_avals])
         tangents = [
             trace.new_input(a.tangent) for a, m in zip(call.in_avals, mask, strict=True) if m
         ]
@@ -340,7 +334,7 @@ def _transpose_linear(
 ) -> Flat:
     num_residuals = tree.num_leaves
     given = iter(cts)
-    full = [next(given) if has_tangent(a) else None for a in out_avals]
+    full = [next(given) if a.has_tangent else None for a in out_avals]
     full = [zeros_tangent(a) if ct is None else ct for ct, a in zip(full, out_avals, strict=True)]
     found = custom.backward(tree.unflatten(args[:num_residuals]), full)
     return [None] * num_residuals + [ct for ct, m in zip(found, mask, strict=True) if m]
@@ -362,7 +356,7 @@ custom_vjp_call_p = _custom_primitive(
 custom_vjp_linear_p = Primitive(
     "custom_vjp_linear",
     abstract=lambda *avals, custom, tree, mask, out_avals: [
-        a.tangent for a in out_avals if has_tangent(a)
+        a.tangent for a in out_avals if a.has_tangent
     ],
     lower=lambda ctx, args, in_avals, out_avals, **params: _refuse_forward(**params),
     transpose=_transpose_linear,

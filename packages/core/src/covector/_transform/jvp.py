@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from covector._ir.dtypes import is_complex, is_float
 from covector._ir.jaxpr import Jaxpr
 from covector._trace.primitive import LINEAR, Primitive
 from covector._trace.stage import stage_rule
@@ -96,7 +95,7 @@ def linear_jvp(primitive: Primitive) -> Callable[..., Any]:
         directions = []
         for x, t in zip(primals, tangents, strict=True):
             aval = typeof(x)
-            if t is None and (is_float(aval.dtype) or is_complex(aval.dtype)):
+            if t is None and aval.has_tangent:
                 t = zeros(aval.tangent)
             directions.append(x if t is None else t)
         return primitive.bind(*primals, **params), primitive.bind(*directions, **params)

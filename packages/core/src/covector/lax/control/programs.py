@@ -95,13 +95,8 @@ def depends(jaxpr: Jaxpr, mask: Sequence[bool]) -> Mask:
     reached = {v for v, m in zip(jaxpr.invars, mask, strict=True) if m}
     for eqn in jaxpr.eqns:
         if not reached.isdisjoint([v for v in eqn.invars if type(v) is Var]):
-            reached.update([v for v in eqn.outvars if has_tangent(v.aval)])
+            reached.update([v for v in eqn.outvars if v.aval.has_tangent])
     return tuple([type(v) is Var and v in reached for v in jaxpr.outvars])
-
-
-def has_tangent(aval: ShapedArray) -> bool:
-    """Whether values of this type have tangents."""
-    return is_float(aval.dtype) or is_complex(aval.dtype)
 
 
 def contains(jaxpr: Jaxpr, name: str) -> bool:
