@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from covector._ir.avals import ShapedArray
-from covector._ir.dtypes import is_complex, is_float
 from covector._ir.jaxpr import Atom, Equation, Jaxpr, Var, make_jaxpr_object
 from covector._lower.fences import Fences
 from covector._trace.stage import prune_equations
