@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 
 import covector
 import numpy as np
@@ -207,6 +208,30 @@ def test_the_source_may_change_after_device_put(mesh):
         array = spread(spec, mesh, source)
         source += 1
         np.testing.assert_array_equal(np.asarray(array), x)
+
+
+def test_reading_never_imports_jax(mesh, monkeypatch):
+    asked = []
+
+    class Finder:
+        def find_spec(self, name, path=None, target=None):
+            if name.partition(".")[0] == "jax":
+                asked.append(name)
+                raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+    for spec in (P(), P("x"), P("x", "y")):
+        array = spread(spec, mesh)
+        array.copy_to_host_async()
+        np.testing.assert_array_equal(covector.device_get(array), x)
+        assert len(array.addressable_shards) == 8
+        assert array.addressable_data(3).block_until_ready().devices() == {covector.devices()[3]}
+        assert pickle.loads(pickle.dumps(array)).shape == array.shape
+        assert str(array) == str(x) and "Array(" in repr(array)
+        assert float(lax.reduce_sum(array, (0, 1))) == x.sum()
+        array.delete()
+        assert array.is_deleted()
+    assert asked == []
 
 
 def test_scalars_and_empty_arrays(mesh):

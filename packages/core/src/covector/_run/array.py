@@ -210,7 +210,7 @@ _PROPERTIES: dict[str, Callable[[Any], Any]] = {
 _METHODS: dict[str, Any] = {
     "devices": _devices,
     "addressable_data": lambda x, index: _addressable_shards(x)[index].data,
-    "copy_to_host_async": lambda x: x._copy_single_device_array_to_host_async(),
+    "copy_to_host_async": lambda x: _jaxlib.batched_copy_to_host_async([x]),
     "item": lambda x, *args: value_of(x).item(*args),
     "tolist": lambda x: value_of(x).tolist(),
     "__array__": _array,
