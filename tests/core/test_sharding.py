@@ -240,6 +240,29 @@ def test_scalars_and_empty_arrays(mesh):
     assert lax.add(empty, np.float32(1)).shape == (0, 3)
 
 
+ASSEMBLED = [
+    "jax.make_array_from_callback((8, 2), sharding, lambda i: np.ones((8, 2), np.float32)[i])",
+    "jax.make_array_from_callback((8, 2), sharding, lambda i: np.ones((8, 2))[i], dtype=np.int32)",
+    "jax.make_array_from_callback((8, 2), sharding, lambda i: np.ones((8, 2)))",
+    "jax.make_array_from_callback((6, 2), sharding, lambda i: np.ones((6, 2))[i])",
+    "jax.make_array_from_single_device_arrays((8,), every, parts(1, 8))",
+    "jax.make_array_from_single_device_arrays((8,), every, parts(1, 8)[::-1])",
+    "jax.make_array_from_single_device_arrays((8,), every, parts(2, 8))",
+    "jax.make_array_from_single_device_arrays((8,), every, parts(1, 4))",
+]
+
+
+@pytest.mark.parametrize("snippet", ASSEMBLED)
+def test_arrays_from_parts(oracle, snippet):
+    setting = """
+sharding, every = NamedSharding(mesh, P('x')), NamedSharding(mesh, P(('x', 'y')))
+parts = lambda n, count: [
+    jax.device_put(np.full(n, k, np.float32), d) for k, d in enumerate(jax.devices()[:count])
+]
+"""
+    oracle.compare(PROLOGUE + setting + snippet, may_raise=True)
+
+
 # --- computing with them --------------------------------------------------------------------------
 
 PROGRAMS = {

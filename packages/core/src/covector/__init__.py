@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     import covector.tree as tree
     import covector.tree_util as tree_util
     import covector.typing as typing
+    from covector._api.assemble import make_array_from_callback as make_array_from_callback
+    from covector._api.assemble import (
+        make_array_from_single_device_arrays as make_array_from_single_device_arrays,
+    )
     from covector._api.autodiff import grad as grad
     from covector._api.autodiff import jvp as jvp
     from covector._api.autodiff import linearize as linearize

@@ -46,6 +46,10 @@ DEFINITIONS: dict[tuple[str, str], tuple[str, ...]] = {
     (CORE, "_api.autodiff"): ("grad", "jvp", "linearize", "value_and_grad", "vjp"),
     (CORE, "_api.jacobians"): ("hessian", "jacfwd", "jacobian", "jacrev"),
     (CORE, "_api.vmap"): ("vmap",),
+    (CORE, "_api.assemble"): (
+        "make_array_from_callback",
+        "make_array_from_single_device_arrays",
+    ),
     (CORE, "_api.device"): ("block_until_ready", "device_get", "device_put"),
     (CORE, "_api.shape_dtype_struct"): ("ShapeDtypeStruct",),
     (CORE, "custom_derivatives"): ("custom_jvp", "custom_vjp"),
