@@ -25,12 +25,20 @@ from covector.numpy._ufunc import binary, keep, ufunc, unary
 
 # --- sums and products ------------------------------------------------------------------------
 
+def _sum(x: Any, y: Any) -> Any:
+    return (lax.bitwise_or if dtypes.is_bool(typeof(x).dtype) else lax.add)(x, y)
+
+
+def _product(x: Any, y: Any) -> Any:
+    return (lax.bitwise_and if dtypes.is_bool(typeof(x).dtype) else lax.mul)(x, y)
+
+
 add = ufunc(
-    "add", "add", "Sum, elementwise; of booleans, whether either holds.", ("add(1, 2)", "3"), 0
+    "add", _sum, "Sum, elementwise; of booleans, whether either holds.", ("add(1, 2)", "3"), 0
 )
 subtract = ufunc("subtract", "sub", "Difference, elementwise.", ("subtract(3, 1.5)", "1.5"))
 multiply = ufunc(
-    "multiply", "mul", "Product, elementwise; of booleans, whether both hold.",
+    "multiply", _product, "Product, elementwise; of booleans, whether both hold.",
     ("multiply(3, 1.5)", "4.5"), 1,
 )  # fmt: skip
 negative = ufunc("negative", "neg", "Negation, elementwise.", ("negative(3)", "-3"), None, keep, 1)
@@ -110,8 +118,9 @@ def _floor_divide(x: Any, y: Any) -> Any:
         down = lax.bitwise_and(opposite, inexact)
         return lax.select(down, lax.sub(quotient, scalar(1, dtype)), quotient)
     if dtypes.is_complex(dtype):
-        raise TypeError("floor_divide does not support complex-valued inputs")
-    return _float_divmod(x, y)[0]
+        raise TypeError("floor_divide: complex numbers have no order, so they cannot be rounded down.")
+    shape = _operands.common_shape("floor_divide", typeof(x).shape, typeof(y).shape)
+    return _float_divmod(*[_operands.broadcast_to_shape(v, shape) for v in (x, y)])[0]
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
@@ -122,8 +131,8 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     wrong_sign = lax.ne(lax.sign(y), lax.sign(rest))
     move = lax.bitwise_and(lax.ne(rest, zero(dtype)), wrong_sign)
     rest = lax.select(move, lax.add(rest, y), rest)
-    quotient = lax.select(move, lax.sub(quotient, scalar(1, dtype)), quotient)
-    return lax.round(quotient), rest
+    quotient = lax.round(lax.select(move, lax.sub(quotient, scalar(1, dtype)), quotient))
+    return lax.select(lax.eq(y, zero(dtype)), lax.div(x, y), quotient), rest
 
 
 floor_divide = binary(
@@ -286,6 +295,14 @@ def _to_even(x: Any) -> Any:
     return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
+def _promote_rint(name: str, x: Any) -> list[Any]:
+    check_arraylike(name, x)
+    dtype = typeof(x).dtype
+    if dtypes.is_inexact(dtype):
+        return [x]
+    return [lax.convert_element_type(x, dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype)))]
+
+
 abs = unary(
     "abs", _unless_boolean(_absolute), "The absolute value, elementwise; of complex numbers, real.",
     ("abs(jnp.array([-2, 3]))", "[2 3]"), keep,
@@ -313,7 +330,7 @@ trunc = unary(
 )  # fmt: skip
 rint = unary(
     "rint", _to_even, "The nearest integer as a floating-point number; of two, the even one.",
-    ("rint(2.5)", "2.0"),
+    ("rint(2.5)", "2.0"), _promote_rint,
 )  # fmt: skip
 
 
@@ -417,7 +434,8 @@ def _if_complex(compute: Any, otherwise: Any) -> Any:
 
 
 def _no_imaginary_part(x: Any) -> Any:
-    return full_shape(zero(typeof(x).dtype), x)
+    aval = typeof(x)
+    return lax.convert_element_type(full_shape(zero(aval.dtype), x), aval.dtype, weak_type=aval.weak_type)
 
 
 real = unary(

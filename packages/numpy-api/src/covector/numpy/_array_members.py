@@ -114,7 +114,10 @@ def _operators() -> dict[str, tuple[Callable[..., Any], Callable[..., Any]]]:
 
 
 def _round(self: Any, ndigits: int | None = None) -> Any:
-    return _arithmetic.round(self, 0 if ndigits is None else ndigits)
+    """``round(x)`` gives integers, as of Python's floats; ``round(x, n)`` keeps the dtype."""
+    if ndigits is None:
+        return _astype(_arithmetic.round(self), int)
+    return _arithmetic.round(self, ndigits)
 
 
 # --- methods --------------------------------------------------------------------------------------------

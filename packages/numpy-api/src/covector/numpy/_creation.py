@@ -186,8 +186,11 @@ def _from_sequence(x: Sequence[Any], dtype: Any) -> Any:
         dtype = dtype or _common_dtype(leaves)
         leaves = [value_of(v) if isinstance(v, ArrayImpl) else v for v in leaves]
         x = tree.unflatten(leaves)
-    value = _check_numeric(x, np.array(x) if leaves else np.zeros(np.shape(x)))
-    return from_host(value, dtype)
+    try:
+        value = np.array(x) if leaves else np.zeros(np.shape(x))
+    except ValueError as error:
+        raise _operands.ShapeError(f"array: {error}") from None
+    return from_host(_check_numeric(x, value), dtype)
 
 
 def _common_dtype(leaves: Sequence[Any]) -> Any:

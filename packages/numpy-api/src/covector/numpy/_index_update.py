@@ -281,6 +281,8 @@ def _update(
     part = read_block(x, starts, block)
     if form[0] == "arrays":
         new = _scattered(getattr(lax, scatter), part, arrays, values, form[1], block, mode, hints)
+    elif form[0] == "block" and 0 in form[1] and 0 not in block.shape:  # x.at[False]
+        new = part
     elif form[0] == "block":
         new = combine(part, lax.reshape(broadcast_values(values, form[1]), block.shape))
     else:

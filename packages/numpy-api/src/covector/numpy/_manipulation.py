@@ -206,7 +206,7 @@ def _at_least(rank: int, name: str, place: Any) -> Any:
 
             return extend(asarray(arys[0]))
         check_arraylike(name, *arys)
-        return [extend(x) for x in arys]
+        return tuple([extend(x) for x in arys])
 
     function.__name__ = function.__qualname__ = name
     return function

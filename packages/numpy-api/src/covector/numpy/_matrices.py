@@ -213,7 +213,7 @@ def trace(
 # --- grids and indices ------------------------------------------------------------------------------------
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
     """Coordinates of a grid, one array an axis, from the coordinates along each.
 
     Args:
@@ -230,7 +230,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
     if any(typeof(x).ndim > 1 for x in xi):
         raise ValueError(f"meshgrid: arguments must be vectors, got {[typeof(x).shape for x in xi]}.")
-    return _meshgrid(list(xi), sparse=bool(sparse), indexing=indexing)
+    return tuple(_meshgrid(list(xi), sparse=bool(sparse), indexing=indexing))
 
 
 @library_function(static_argnames=("sparse", "indexing"))

@@ -238,6 +238,7 @@ def zero(dtype: Any) -> Any:
     return scalar(0, dtype)
 
 
-def scalar(value: Any, dtype: Any) -> np.generic:
-    """A Python number as a constant of a dtype."""
-    return np.asarray(value).astype(dtype)[()]
+def scalar(value: Any, dtype: Any) -> Any:
+    """A number as a constant of a dtype. It is weak, so that it does not decide that of a result."""
+    constant = np.asarray(value).astype(dtype)[()]
+    return lax.convert_element_type(constant, dtype, weak_type=not dtypes.is_bool(dtype))

@@ -14,6 +14,7 @@ from typing import Any
 
 from covector import lax
 from covector._api.jit import library_function
+from covector._trace.trace import typeof
 from covector.numpy import _operands
 
 # What a function computes: a function of covector.lax, by name, or one of promoted operands.
@@ -54,7 +55,8 @@ def binary(
     """An elementwise function of two arrays, which are broadcast. See `unary`."""
 
     def function(x1: Any, x2: Any, /) -> Any:
-        return _resolve(compute)(*promote(name, x1, x2))
+        x1, x2 = promote(name, x1, x2)
+        return _as_strong(_resolve(compute)(x1, x2), x1, x2)
 
     function.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
     return publish(function, name, doc, example)
@@ -77,7 +79,8 @@ def ufunc(
 
     def two(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
         _check_options(name, out, where)
-        return _resolve(compute)(*promote(name, x, y))
+        x, y = promote(name, x, y)
+        return _as_strong(_resolve(compute)(x, y), x, y)
 
     function = two if operands == 2 else one
     function.__signature__ = _signature("*args, out, where")  # type: ignore[attr-defined]
@@ -108,6 +111,14 @@ def _check_options(name: str, out: Any, where: Any) -> None:
                 f"{argument} argument of jnp.{name} is not supported: arrays are immutable, so "
                 "use the function's result, and covector.numpy.where to keep some elements."
             )
+
+
+def _as_strong(out: Any, x: Any, y: Any) -> Any:
+    """The result, not weak unless both operands are, also where it is made of one of them."""
+    aval = typeof(out)
+    if aval.weak_type and not (typeof(x).weak_type and typeof(y).weak_type):
+        return lax.convert_element_type(out, aval.dtype)
+    return out
 
 
 def publish(function: Any, name: str, doc: str, example: tuple[str, str]) -> Any:

@@ -1,0 +1,158 @@
+"""Indexing: every kind against NumPy, bounds, traced indices, and what eager code compiles."""
+
+import covector
+import covector.numpy as jnp
+import numpy as np
+import pytest
+from covector._run import compile as compilation
+
+from numpy_api.compare import compare_all, compare_errors
+
+X = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 4)
+ROWS, COLUMNS = np.array([1, 0, 1]), np.array([[0, 1], [1, -1]])
+MASK = np.array([True, False, True])
+
+BASIC = [
+    (0,), (-1,), (1, 2), (1, -1, 3), (slice(None),), (slice(1, None),), (slice(None, -1),), (slice(None, None, -1),),
+    (slice(None), slice(0, 3, 2)), (slice(5, 9),), (slice(2, 0),), (slice(None), slice(None, None, -2)),
+    (Ellipsis,), (Ellipsis, 0), (0, Ellipsis, -1), (Ellipsis, slice(1, 3)), (None,), (None, 0), (0, None), (Ellipsis, None),
+    (slice(None), None, slice(1)), (), (1, slice(None), 2), (slice(None), 1, slice(3, 0, -1)), (slice(-9, 9, 2),),
+    (np.int64(1),), (np.array(1),), (True,), (False,), (True, 0), (slice(None), slice(None), slice(3, None, -3)),
+]  # fmt: skip
+ADVANCED = [
+    (ROWS,), (slice(None), ROWS), (COLUMNS,), (ROWS, ROWS), (ROWS, slice(None), ROWS), (0, slice(None), ROWS),
+    (slice(None), 0, ROWS), (ROWS, slice(1, None), 0), (COLUMNS, slice(None), COLUMNS[0]), (slice(None), MASK),
+    (0, MASK), (None, ROWS), (ROWS, None, ROWS), (slice(None), COLUMNS, slice(1, 3)), (Ellipsis, COLUMNS),
+    (ROWS, Ellipsis), (slice(None, None, -1), ROWS, slice(None, None, 2)), (ROWS.astype(np.uint8), -1),
+    (X > 5,), (0, X[0] > 3), (MASK[:2],), (ROWS[:1], MASK), (np.array([], int),),
+    (slice(None), [0, 2]), (ROWS, [0, 1, 2], [3, 2, 1]), (MASK[:2], 1),
+    (slice(1), None, ROWS, None), (ROWS[:, None], None, slice(None), ROWS),
+]  # fmt: skip
+
+
+def name_of(index):
+    return str(index).replace("\n", "").replace(" ", "")[:60]
+
+
+@pytest.mark.parametrize("index", BASIC + ADVANCED, ids=name_of)
+def test_reading(index):
+    expected = X[index]
+    x = jnp.asarray(X)
+    assert x[index].dtype == jnp.float32
+    np.testing.assert_array_equal(x[index], expected)
+    np.testing.assert_array_equal(covector.jit(lambda v: v[index])(x), expected)
+
+
+@pytest.mark.parametrize("index", [i for i in BASIC + ADVANCED if X[i].size], ids=name_of)
+def test_gradients_of_reading(index):
+    weights = np.arange(1, X[index].size + 1, dtype=np.float32).reshape(X[index].shape)
+    expected = np.zeros_like(X)
+    np.add.at(expected, index, weights)
+
+    def loss(v):
+        return jnp.sum(v[index] * weights)
+
+    np.testing.assert_allclose(covector.grad(loss)(X), expected)
+    np.testing.assert_allclose(covector.jit(covector.grad(loss))(X), expected)
+
+
+@pytest.mark.parametrize("index", [(ROWS,), (slice(None), COLUMNS), (ROWS, slice(None), ROWS)], ids=name_of)
+def test_arrays_of_all_kinds_as_indices(index):
+    arrays = [i for i in index if isinstance(i, np.ndarray)]
+
+    def read(v, *given):
+        given = iter(given)
+        return v[tuple([next(given) if isinstance(i, np.ndarray) else i for i in index])]
+
+    np.testing.assert_array_equal(covector.jit(read)(X, *arrays), X[index])
+    np.testing.assert_array_equal(read(jnp.asarray(X), *map(jnp.asarray, arrays)), X[index])
+    batched = covector.vmap(read, in_axes=(0, *[None] * len(arrays)))(np.stack([X, X + 1]), *arrays)
+    np.testing.assert_array_equal(batched, np.stack([X[index], (X + 1)[index]]))
+
+
+def test_traced_positions():
+    for i in (0, 1, -1, -2):
+        np.testing.assert_array_equal(covector.jit(lambda v, k: v[k])(X, i), X[i])
+        np.testing.assert_array_equal(covector.jit(lambda v, k: v[:, k, 1:])(X, i), X[:, i, 1:])
+        np.testing.assert_array_equal(covector.jit(lambda v, k: v[k, :, ROWS])(X, i), X[i, :, ROWS])
+    rows = covector.vmap(lambda v, k: v[k])(X, np.array([2, -1]))
+    np.testing.assert_array_equal(rows, [X[0, 2], X[1, -1]])
+    gradient = covector.grad(lambda v, k: v[k].sum())(X, 1)
+    np.testing.assert_array_equal(gradient, [np.zeros((3, 4)), np.ones((3, 4))])
+
+
+def test_out_of_bounds(oracle):
+    compare_all(
+        oracle,
+        [
+            "f[jnp.array([5, -7, 1])]", "f[jnp.array(9)]", "i.at[jnp.array([5])].get(mode='fill')", "f.at[jnp.array([5])].get(mode='fill')",
+            "f.at[5].get(mode='clip')", "f.at[-5].get(mode='clip')", "f.at[5].get(mode='fill')", "f.at[7, 1].get(mode='fill', fill_value=3.0)",
+            "u8.at[jnp.array([5])].get(mode='drop')", "i.at[5].get(mode='fill', fill_value=-1)", "f.at[jnp.array([-1])].get(mode='fill')",
+            "jax.jit(lambda x, k: x[k])(v, 7)", "f.at[0, jnp.array([5, 1])].get(mode='fill')", "f.at[9, jnp.array([1])].get(mode='fill')",
+            "v.at[jnp.array([-1])].get(mode='clip', wrap_negative_indices=False)", "v.at[-1].get(mode='fill', wrap_negative_indices=False)",
+        ],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "index",
+    [5, -3, (0, 3), np.int32(2), np.array([0, 2]), (slice(None), np.array([[-4]])), (0, 0, 4)],
+    ids=str,
+)
+def test_known_positions_out_of_bounds_are_errors(index):
+    with pytest.raises(IndexError, match="out of bounds"):
+        jnp.asarray(X)[index]
+    with pytest.raises(IndexError, match="out of bounds"):
+        covector.jit(lambda v: v[index])(X)
+    with pytest.raises(IndexError, match="out of bounds"):
+        jnp.asarray(X).at[index].set(0.0)
+
+
+def test_errors(oracle):
+    compare_errors(
+        oracle,
+        [
+            "f[1.0]", "f['a']", "f[[0, 1]]", "f[jnp.array([True])]", "f[0, 0, 0]", "f[..., ...]", "f[0.5:]", "f[:, v]", "f[object()]",
+            "jax.jit(lambda x, k: x[k:])(f, 1)", "jax.jit(lambda x, m: x[m])(f, b)", "s[0]", "f[jnp.ones((2, 2), bool)]",
+            "empty[0]", "f[jnp.zeros(2, int), jnp.zeros(3, int)]", "f.at[0].get(mode='foo')", "f[np.array([1.5])]",
+        ],
+    )  # fmt: skip
+
+
+def test_a_traced_mask_names_the_remedy():
+    with pytest.raises(covector.errors.NonConcreteBooleanIndexError, match="jnp.where"):
+        covector.jit(lambda v: v[v > 2])(X)
+
+
+def test_masks_work_on_values_known_under_grad():
+    gradient = covector.grad(lambda v: jnp.sum(v[v > 20] ** 2))(X)
+    np.testing.assert_array_equal(gradient, np.where(X > 20, 2 * X, 0))
+
+
+def test_eager_reading_compiles_once_for_all_positions():
+    x = jnp.arange(50.0)
+    for read in (lambda i: x[i], lambda i: x[i : i + 3], lambda i: x[i :: -1][:1]):
+        read(7)
+        before = compiled()
+        for i in range(8, 20):
+            read(i)
+        assert compiled() <= before + 24 * (read(3).shape == (1,))  # sizes differ in the last one
+    gradient = covector.grad(lambda v, i: v[i] * 2)
+    gradient(x, 0)
+
+
+def compiled():
+    return getattr(compilation, "num_compiled", 0)
+
+
+def test_small_index_dtypes_reach_all_positions():
+    x = jnp.arange(300)
+    assert x[jnp.array([-1], jnp.int8)][0] == 299
+    assert x[jnp.array([200], jnp.uint8)][0] == 200
+
+
+def test_iteration_and_length():
+    assert [float(v) for v in jnp.arange(3.0)] == [0.0, 1.0, 2.0]
+    assert len(jnp.zeros((4, 2))) == 4
+    total = covector.jit(lambda v: sum(row.sum() for row in v))(X)
+    assert float(total) == X.sum()
