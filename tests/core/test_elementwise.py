@@ -1,8 +1,10 @@
 """Values and types of the elementwise operations, against the oracle, in every dtype they take."""
 
+import covector
 import ml_dtypes
 import numpy as np
 import pytest
+from covector import dtypes
 from oracle import Case
 
 SIGNED = ("int2", "int4", "int8", "int16", "int32", "int64")
@@ -87,6 +89,7 @@ BINARY = {
     "max": ("bool", *NUMBERS),
     "min": ("bool", *NUMBERS),
     "mul": NUMBERS,
+    "mulhi": ("int8", "int32", "int64", "uint8", "uint32", "uint64"),
     "ne": ("bool", *NUMBERS),
     "nextafter": FLOATS,
     "polygamma": ("float32", "float64"),
@@ -167,3 +170,15 @@ def test_narrow_floats(oracle, dtype):
         x=x,
         y=np.roll(x, 5),
     )
+
+
+@pytest.mark.parametrize("dtype", [*SIGNED, *UNSIGNED])
+def test_mulhi_in_each_width(dtype):
+    info = ml_dtypes.iinfo(getattr(ml_dtypes, dtype, dtype))
+    numbers = [int(info.min), int(info.max), int(info.max) // 2, int(info.max) // 3, 1, 0]
+    wide = np.uint64 if dtype == "uint64" else np.int64
+    x, y = (np.array(v, wide).astype(info.dtype) for v in (numbers * 6, sorted(numbers * 6)))
+    with covector.enable_x64(True):
+        result = np.asarray(covector.lax.mulhi(x, y)).astype(wide).tolist()
+    bits = dtypes.itemsize_bits(info.dtype)
+    assert result == [int(a) * int(b) >> bits for a, b in zip(x, y, strict=True)]

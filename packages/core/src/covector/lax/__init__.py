@@ -25,8 +25,8 @@ _CONTENTS: dict[str, str] = {
     "polygamma polygamma_p zeta zeta_p",
     "compare": "clamp clamp_p eq eq_p eq_to_p ge ge_p gt gt_p is_finite is_finite_p le le_p "
     "le_to_p lt lt_p lt_to_p ne ne_p select select_n select_n_p",
-    "bitwise": "and_p bitwise_and bitwise_not bitwise_or bitwise_xor clz clz_p not_p or_p "
-    "population_count population_count_p shift_left shift_left_p shift_right_arithmetic "
+    "bitwise": "and_p bitwise_and bitwise_not bitwise_or bitwise_xor clz clz_p mulhi mulhi_p "
+    "not_p or_p population_count population_count_p shift_left shift_left_p shift_right_arithmetic "
     "shift_right_arithmetic_p shift_right_logical shift_right_logical_p xor_p",
     "complex_numbers": "complex complex_p conj conj_p imag imag_p real real_p",
     "convert": "bitcast_convert_type bitcast_convert_type_p convert_element_type "

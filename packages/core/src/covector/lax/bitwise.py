@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from covector.lax._nary import BITS, INTEGER, elementwise
+import numpy as np
+
+from covector._ir import dtypes
+from covector._lower.module import lower_by
+from covector._trace.trace import typeof
+from covector.lax._nary import BITS, INTEGER, broadcast_operands, elementwise, scalar_like
 
 
 def bitwise_and(x: Any, y: Any) -> Any:
@@ -114,3 +119,58 @@ def clz(x: Any) -> Any:
 
 population_count_p = elementwise("population_count", "popcnt", INTEGER)
 clz_p = elementwise("clz", "count_leading_zeros", INTEGER)
+
+
+# --- the high half of a product -------------------------------------------------------------------
+
+
+def mulhi(x: Any, y: Any, /) -> Any:
+    """The high half of the double-width product of two integers, elementwise.
+
+    >>> import covector
+    >>> int(covector.lax.mulhi(2**30, 8))
+    2
+    """
+    return mulhi_p.bind(x, y)
+
+
+def _lower_mulhi(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
+    """By a product in twice the width; 64-bit integers by halves."""
+    out = out_avals[0]
+    bits = dtypes.itemsize_bits(out.dtype)
+    if bits == 64:
+        return _lower_mulhi_by_halves(ctx, args, in_avals, out_avals)
+    kind = "uint" if dtypes.is_unsigned(out.dtype) else "int"
+    wide = out.update(dtype=np.dtype(f"{kind}{2 * max(bits, 4)}"))
+    x, y = (ctx.convert(v, out, wide) for v in broadcast_operands(ctx, args, in_avals, out))
+    shift = "shift_right_logical" if kind == "uint" else "shift_right_arithmetic"
+    product = ctx.simple("multiply", [x, y], wide)
+    return [ctx.convert(ctx.simple(shift, [product, ctx.constant(bits, wide)], wide), wide, out)]
+
+
+def _mulhi_by_halves(x: Any, y: Any) -> Any:
+    """Schoolbook multiplication by 32-bit digits, then the correction for signs.
+
+    After Warren, Hacker's Delight (2nd ed., 2013), section 8-2.
+    """
+    from covector.lax.compare import lt, zero_unless
+    from covector.lax.elementwise import add, mul, sub
+
+    half, low_bits = scalar_like(x, 32), scalar_like(x, 2**32 - 1)
+
+    def digits(v: Any) -> tuple[Any, Any]:
+        return bitwise_and(v, low_bits), shift_right_logical(v, half)
+
+    (x0, x1), (y0, y1) = digits(x), digits(y)
+    low, carry = digits(add(mul(x1, y0), shift_right_logical(mul(x0, y0), half)))
+    middle = shift_right_logical(add(low, mul(x0, y1)), half)
+    high = add(add(mul(x1, y1), carry), middle)
+    if dtypes.is_unsigned(typeof(x).dtype):
+        return high
+    zero = scalar_like(x, 0)
+    return sub(sub(high, zero_unless(lt(x, zero), y)), zero_unless(lt(y, zero), x))
+
+
+_lower_mulhi_by_halves = lower_by(_mulhi_by_halves)
+
+mulhi_p = elementwise("mulhi", _lower_mulhi, INTEGER, operands=2)

@@ -77,7 +77,8 @@ def _fold_convert(literals: list[Literal], params: dict, out_aval: ShapedArray) 
     value, aval = literals[0].val, literals[0].aval
     if aval.shape != () or kind_changes_need_care(aval.dtype, out_aval.dtype):
         return None
-    return Literal(np.asarray(value, aval.dtype).astype(out_aval.dtype)[()], out_aval)
+    with np.errstate(over="ignore"):  # to infinity, as at run time
+        return Literal(np.asarray(value, aval.dtype).astype(out_aval.dtype)[()], out_aval)
 
 
 def kind_changes_need_care(old: np.dtype, new: np.dtype) -> bool:
@@ -138,15 +139,8 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
 
 
 def _abstract_bitcast(aval: ShapedArray, *, new_dtype: Any) -> ShapedArray:
-    old = aval.dtype
-    if old != new_dtype and not {old, new_dtype} <= dtypes.INTEGERS | dtypes.FLOATS:
-        raise TypeError(
-            "lax.bitcast_convert_type does not take boolean or complex values to or from another "
-            f"dtype, got operand dtype {old} and new_dtype {new_dtype}. Take complex numbers apart "
-            "with covector.lax.real and imag."
-        )
+    old, shape = aval.dtype, aval.shape
     old_bits, new_bits = dtypes.itemsize_bits(old), dtypes.itemsize_bits(new_dtype)
-    shape = aval.shape
     if new_bits < old_bits:
         shape = (*shape, old_bits // new_bits)
     elif new_bits > old_bits:
@@ -157,6 +151,12 @@ def _abstract_bitcast(aval: ShapedArray, *, new_dtype: Any) -> ShapedArray:
                 f"{new_dtype} ({new_bits} bits), but the operand has shape {shape}."
             )
         shape = shape[:-1]
+    if old != new_dtype and not {old, new_dtype} <= dtypes.INTEGERS | dtypes.FLOATS:
+        raise TypeError(
+            "lax.bitcast_convert_type does not take boolean or complex values to or from another "
+            f"dtype, got operand dtype {old} and new_dtype {new_dtype}. Take complex numbers apart "
+            "with covector.lax.real and imag."
+        )
     return ShapedArray(shape, new_dtype)
 
 
