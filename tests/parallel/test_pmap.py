@@ -1,11 +1,14 @@
 """`pmap`: arguments, results, nesting, transformations, errors."""
 
+import functools
+
 import covector
 import covector.numpy as jnp
 import numpy as np
 import pytest
 from covector import P, jit, lax, pmap, vmap
 from covector.parallel._pmap import _Pmap
+from covector.sharding import NamedSharding, make_mesh
 from oracle import Case
 
 x = np.arange(8, dtype=np.float32)
@@ -143,6 +146,37 @@ def test_arguments_spread_otherwise():
         np.testing.assert_array_equal(np.asarray(both), m.T + m)
 
 
+@pytest.mark.parametrize("sizes", [(2, 4), (4, 2)])
+def test_arguments_spread_over_meshes(sizes):
+    mesh = make_mesh(sizes, ("x", "y"))
+    total = pmap(lambda v: lax.psum(v, "i"), axis_name="i")
+    program = jit(lambda a: pmap(lambda v: v * 2)(a[:4]).sum(0) + a.T)
+    for spec in (P("x"), P("y", "x"), P(("x", "y"))):
+        a = covector.device_put(m, NamedSharding(mesh, spec))
+        np.testing.assert_array_equal(np.asarray(pmap(lambda v: v * 2)(a)), m * 2)
+        np.testing.assert_array_equal(
+            np.asarray(total(a[:4])), np.broadcast_to(m[:4].sum(0), (4, 8))
+        )
+        np.testing.assert_array_equal(np.asarray(program(a)), (m[:4] * 2).sum(0) + m.T)
+
+
+def test_a_training_step():
+    inputs = np.random.default_rng(0).normal(size=(8, 16, 4)).astype(np.float32)
+
+    def loss(weights, inputs):
+        return jnp.mean((inputs @ weights - inputs.sum(-1)) ** 2)
+
+    def step(weights, inputs):
+        return weights - 0.1 * lax.pmean(covector.grad(loss)(weights, inputs), "data")
+
+    train = pmap(step, axis_name="data", in_axes=(None, 0), out_axes=None)
+    weights = np.zeros(4, np.float32)
+    for _ in range(60):
+        weights = train(weights, inputs)
+    np.testing.assert_allclose(np.asarray(weights), np.ones(4), atol=1e-3)
+    assert weights.is_fully_replicated and train._cache_size() == 2  # NumPy first, then arrays
+
+
 def test_donation():
     array = pmap(lambda v: v)(m)
     pmap(lambda v, w: v + w, donate_argnums=0)(array, m)
@@ -214,6 +248,61 @@ def test_without_jit():
             result = pmap(body, axis_name="i")(x)
     np.testing.assert_array_equal(np.asarray(result), np.full(8, 56))
     assert len(seen) == 2
+
+
+# --- with other transformations -------------------------------------------------------------------
+
+
+@covector.custom_jvp
+def odd_jvp(v):
+    return v * v
+
+
+@covector.custom_vjp
+def odd_vjp(v):
+    return v * v
+
+
+odd_jvp.defjvp(lambda primals, tangents: (primals[0] ** 2, 7.0 * tangents[0]))
+odd_vjp.defvjp(lambda v: (v * v, v), lambda residual, ct: (5.0 * ct,))
+
+
+@pytest.mark.parametrize("function, slope", [(odd_jvp, 7), (odd_vjp, 5)])
+def test_custom_derivatives(function, slope):
+    outside = covector.grad(lambda a: jnp.sum(pmap(function)(a)))
+    inside = pmap(covector.grad(function))
+    for derivative in (outside, inside, jit(outside), jit(inside)):
+        np.testing.assert_array_equal(np.asarray(derivative(x)), np.full(8, slope))
+
+
+def in_a_scan(mapping):
+    body = mapping(lambda v: jnp.sin(v) * lax.psum(v, "i"), axis_name="i")
+    return lambda a: jnp.sum(lax.scan(lambda c, _: (body(c), None), a, None, length=2)[0])
+
+
+def in_a_branch(mapping):
+    body = mapping(lambda v: jnp.sin(v) * lax.psum(v, "i"), axis_name="i")
+    return lambda a: jnp.sum(lax.cond(a[0] < 1, body, lambda c: c, a))
+
+
+@pytest.mark.parametrize("program", [in_a_scan, in_a_branch])
+def test_derivatives_through_control_flow(program):
+    expected = np.asarray(covector.grad(program(vmap))(x / 8))
+    for gradient in (covector.grad(program(pmap)), jit(covector.grad(program(pmap)))):
+        np.testing.assert_allclose(np.asarray(gradient(x / 8)), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("hashable", [True, False])
+def test_any_callable(hashable):
+    class Triple:
+        __slots__ = ()  # not weakly referable
+        __hash__ = object.__hash__ if hashable else None
+
+        def __call__(self, v):
+            return v * 3
+
+    for function in (Triple(), functools.partial(lax.mul, np.float32(3))):
+        np.testing.assert_array_equal(np.asarray(pmap(function)(x)), x * 3)
 
 
 # --- errors ---------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import jaxlib._jax as _jaxlib
 
 from covector._run.mesh import Mesh, PartitionSpec, axes_in
 from covector._run.tiling import REPLICATED, Axes, axes_of, hlo_sharding, parts
+from covector._trace.caches import Memo
 
 Sharding = _jaxlib.Sharding
 SingleDeviceSharding = _jaxlib.SingleDeviceSharding
@@ -63,11 +64,19 @@ def devices_of(sharding: Any) -> tuple[Any, ...]:
     return tuple(sharding._internal_device_list)
 
 
+_indices = Memo()
+
+
 def shard_indices(sharding: Any, shape: Sequence[int]) -> list[tuple[slice, ...]]:
     """For each device, in order, the part of an array of ``shape`` that it holds."""
-    shard_shape(sharding, shape)
-    hlo = sharding._to_xla_hlo_sharding(len(shape))
-    return parts(hlo, shape, len(sharding._internal_device_list))
+    key = (sharding, tuple(shape))
+    indices = _indices.get(key)
+    if indices is None:
+        shard_shape(sharding, shape)
+        hlo = sharding._to_xla_hlo_sharding(len(shape))
+        indices = parts(hlo, shape, len(sharding._internal_device_list))
+        _indices.store(key, indices)
+    return indices
 
 
 def shard_shape(sharding: Any, global_shape: Sequence[int]) -> tuple[int, ...]:

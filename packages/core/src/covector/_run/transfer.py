@@ -80,8 +80,8 @@ def put_sharded(x: np.ndarray, aval: ShapedArray, sharding: Any, committed: bool
     """A host array cut into the pieces of a sharding over several devices."""
     indices = shard_indices(sharding, aval.shape)
     devices = list(sharding._internal_device_list)
-    if sharding.is_fully_replicated:
-        return _put(aval, sharding, [x] * len(devices), devices, committed)
-    # Each piece is a copy of its own: jaxlib fails on pieces of which some share their memory.
-    pieces = [np.array(x[i]) for i in indices]
-    return _put(aval, sharding, pieces, devices, committed, _KEEP)
+    if sharding._to_xla_hlo_sharding(aval.ndim).replicate_on_last_tile_dim():
+        # Each piece is a copy of its own: jaxlib fails on pieces of which some share their memory.
+        pieces = [np.array(x[i]) for i in indices]
+        return _put(aval, sharding, pieces, devices, committed, _KEEP)
+    return _put(aval, sharding, [x[i] for i in indices], devices, committed)
