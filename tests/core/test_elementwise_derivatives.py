@@ -1,6 +1,9 @@
 """Derivatives of the elementwise operations: of first and second order, and at the edges."""
 
+import functools
+
 import covector
+import ml_dtypes
 import numpy as np
 import pytest
 from core.primitive_checks import check_all, check_batched
@@ -356,3 +359,45 @@ def test_no_derivative_in_the_order_of_polygamma_and_zeta():
     for function in (lax.polygamma, lax.zeta):
         with pytest.raises(NotImplementedError, match=function.__name__):
             covector.grad(function)(2.0, 3.0)
+
+
+# --- types ----------------------------------------------------------------------------------------
+
+INEXACT = ["float8_e4m3fn", "bfloat16", "float16", "float32", "float64", "complex64", "complex128"]
+NOT_OF_COMPLEX = """
+    cbrt ceil complex digamma erf erf_inv erfc floor lgamma nextafter rem round
+"""
+OF_COMPLEX_ONLY = {"real", "imag"}
+
+
+def operations_on(dtype):
+    """The operations with derivatives in a dtype, and how many operands each has."""
+    for name, args in (CASES | COMPLEX_CASES).items():
+        if "complex" in dtype:
+            taken = name not in NOT_OF_COMPLEX.split()
+        else:
+            taken = name not in ("real", "imag")
+            taken &= name not in ("complex", "conj") or dtype in ("float32", "float64")
+        if taken:
+            yield name, len(args)
+
+
+@pytest.mark.parametrize("weak", [False, True], ids=["strong", "weak"])
+@pytest.mark.parametrize("dtype", INEXACT)
+def test_types_of_derivatives(dtype, weak):
+    """Tangents and cotangents have the dtypes of what they belong to, to second order."""
+    with covector.enable_x64(True):
+        aval = covector.ShapeDtypeStruct((2,), getattr(ml_dtypes, dtype, dtype), weak_type=weak)
+        for name, count in operations_on(dtype):
+            derivatives = functools.partial(_derivatives, getattr(lax, name))
+            out, pushed, pulled, twice = covector.eval_shape(derivatives, *[aval] * count)
+            assert pushed.dtype == out.dtype, name
+            assert [x.dtype for x in (*pulled, *twice)] == [aval.dtype] * 2 * count, name
+
+
+def _derivatives(function, *xs):
+    out, pushed = covector.jvp(function, xs, xs)
+    _, pullback = covector.vjp(function, *xs)
+    pulled = pullback(out)
+    twice = covector.vjp(lambda *xs: covector.jvp(function, xs, xs)[1], *xs)[1](pushed)
+    return out, pushed, pulled, twice

@@ -39,7 +39,8 @@ _CONTENTS: dict[str, str] = {
     "filling": "broadcasted_iota empty full full_like iota iota_p shape_as_value",
     "joining": "concatenate concatenate_p pad pad_p split split_p stack stack_p tile tile_p unstack "
     "unstack_p",
-    "reduce": "argmax argmax_p argmin argmin_p reduce_and reduce_and_p reduce_max reduce_max_p "
+    "argmax": "argmax argmax_p argmin argmin_p",
+    "reduce": "reduce_and reduce_and_p reduce_max reduce_max_p "
     "reduce_min reduce_min_p reduce_or reduce_or_p reduce_prod reduce_prod_p reduce_sum "
     "reduce_sum_p reduce_xor reduce_xor_p",
     "reducer": "reduce reduce_p",

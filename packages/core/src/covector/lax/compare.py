@@ -133,6 +133,11 @@ def is_finite(x: Any) -> Any:
     return is_finite_p.bind(x)
 
 
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of an operand; () for what has none, as Python numbers. Hot: checks nothing."""
+    return getattr(x, "shape", ())
+
+
 # --- select_n -------------------------------------------------------------------------------------
 
 
@@ -154,13 +159,12 @@ def select_n(which: Any, *cases: Any) -> Any:
     """
     if not cases:
         raise ValueError("select_n: at least one case is needed.")
-    shapes = {typeof(x).shape for x in cases}
-    if len(shapes) > 1:
+    shape, which_shape = shape_of(cases[0]), shape_of(which)
+    if any(shape_of(x) != shape for x in cases):
         raise TypeError(
-            f"select_n: cases must have one shape, got {', '.join(map(str, sorted(shapes)))}. "
-            "(covector.numpy.where broadcasts by itself.)"
+            f"select_n: cases must have one shape, got {', '.join(str(shape_of(x)) for x in cases)}"
+            ". (covector.numpy.where broadcasts by itself.)"
         )
-    shape, which_shape = shapes.pop(), typeof(which).shape
     if which_shape not in ((), shape):
         raise TypeError(
             f"select_n: which must have rank zero or the cases' shape, got shape {which_shape} "
@@ -180,6 +184,7 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
 
 
 def _abstract_select_n(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
+    dtype, weak = cases[0].dtype, all(a.weak_type for a in cases)
     if not (dtypes.is_bool(which.dtype) or dtypes.is_integer(which.dtype)):
         raise TypeError(f"select_n: which must be boolean or integer, got dtype {which.dtype}.")
     if dtypes.is_bool(which.dtype) and len(cases) > 2:
@@ -188,8 +193,7 @@ def _abstract_select_n(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
             "convert it to int32."
         )
     check_same_dtype("select_n", cases)
-    shape = common_shape("select_n", [which, *cases])
-    return ShapedArray(shape, cases[0].dtype, all(a.weak_type for a in cases))
+    return ShapedArray(common_shape("select_n", [which, *cases]), dtype, weak)
 
 
 def _lower_select_n(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
@@ -257,12 +261,12 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     >>> float(covector.lax.clamp(0.0, 2.0, 1.0))
     1.0
     """
-    shape = typeof(x).shape
+    shape = shape_of(x)
     for name, bound in (("min", min), ("max", max)):
-        if typeof(bound).shape not in ((), shape):
+        if shape_of(bound) not in ((), shape):
             raise TypeError(
                 f"clamp: {name} must have rank zero or the shape of x, got shape "
-                f"{typeof(bound).shape} for x of shape {shape}."
+                f"{shape_of(bound)} for x of shape {shape}."
             )
     return clamp_p.bind(min, x, max)
 
