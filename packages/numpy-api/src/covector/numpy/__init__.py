@@ -58,6 +58,8 @@ _CONTENTS: dict[str, str] = {
     "vander",
     "_statistics": "average mean nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin "
     "nanprod nanstd nansum nanvar std var",
+    "_sorting": "argpartition argsort lexsort partition sort sort_complex top_k",
+    "_einsum": "einsum einsum_path",
     "_products": "cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
 }
 

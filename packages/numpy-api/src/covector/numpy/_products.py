@@ -14,8 +14,8 @@ from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
-from covector.numpy._arithmetic import full_shape
 from covector.numpy._operands import (
+    broadcast_to_shape,
     canonical_axis,
     check_arraylike,
     check_no_out,
@@ -261,7 +261,7 @@ def _static_axes(axes: Any) -> Any:
     if not isinstance(axes, (tuple, list)):
         return index(axes)
     if len(axes) != 2:
-        raise ValueError(f"tensordot: axes must be an int, or a pair of axes, got {axes!r}.")
+        raise TypeError(f"tensordot: axes must be an int, or a pair of axes, got {axes!r}.")
     return tuple([tuple(map(index, a)) if isinstance(a, (tuple, list)) else (index(a),) for a in axes])
 
 
@@ -370,11 +370,14 @@ def kron(a: Any, b: Any) -> Any:
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
-    """The cross product of vectors of two or three elements.
+    """The cross product of vectors of three elements.
 
     Args:
       axisa, axisb: the axes of ``a`` and ``b`` that hold the vectors; ``axis`` sets all three.
-      axisc: the axis of the result that holds them, if they have three elements.
+      axisc: the axis of the result that holds them.
+
+    Raises:
+      ShapeError: the vectors do not have three elements.
 
     >>> print(jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0])))
     [0 0 1]
@@ -391,26 +394,14 @@ def _cross(a: Any, b: Any, *, axisa: int, axisb: int, axisc: int) -> Any:
     a = _axis_to_end(a, canonical_axis(axisa, typeof(a).ndim))
     b = _axis_to_end(b, canonical_axis(axisb, typeof(b).ndim))
     sizes = typeof(a).shape[-1], typeof(b).shape[-1]
-    if any(n not in (2, 3) for n in sizes):
-        raise ShapeError(f"cross: vectors must have 2 or 3 elements, got {sizes[0]} and {sizes[1]}.")
+    if sizes != (3, 3):
+        raise ShapeError(f"cross: vectors must have 3 elements, got {sizes[0]} and {sizes[1]}.")
     shape = common_shape("cross", typeof(a).shape[:-1], typeof(b).shape[:-1])
-    x, y = [_components(v, shape) for v in (a, b)]
+    x, y = [
+        [broadcast_to_shape(part, shape) for part in lax.unstack(v, typeof(v).ndim - 1)]
+        for v in (a, b)
+    ]
     parts = [
         lax.sub(lax.mul(x[i], y[j]), lax.mul(x[j], y[i])) for i, j in ((1, 2), (2, 0), (0, 1))
     ]
-    if sizes == (2, 2):
-        return parts[2]
-    out = lax.stack(parts, len(shape))
-    at = canonical_axis(axisc, len(shape) + 1)
-    order = list(range(len(shape)))
-    order.insert(at, len(shape))
-    return lax.transpose(out, order)
-
-
-def _components(v: Any, shape: tuple[int, ...]) -> list[Any]:
-    """The elements of vectors in the last axis, as three arrays of ``shape``."""
-    from covector.numpy._operands import broadcast_to_shape
-
-    last = typeof(v).ndim - 1
-    parts = [broadcast_to_shape(p, shape) for p in lax.unstack(v, last)]
-    return parts if len(parts) == 3 else [*parts, full_shape(typeof(v).dtype.type(0), parts[0])]
+    return lax.stack(parts, canonical_axis(axisc, len(shape) + 1))

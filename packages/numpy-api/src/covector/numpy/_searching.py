@@ -82,12 +82,6 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 @library_function
 def _select(condlist: list[Any], choicelist: list[Any], default: Any) -> Any:
     check_arraylike("select", *condlist, *choicelist, default)
-    for position, condition in enumerate(condlist):
-        if not dtypes.is_bool(typeof(condition).dtype):
-            raise ValueError(
-                f"select: conditions must be booleans, got {typeof(condition).dtype} at position "
-                f"{position}."
-            )
     *choices, out = promote_dtypes(*choicelist, default)
     for condition, choice in zip(reversed(condlist), reversed(choices)):
         out = where(condition, choice, out)

@@ -1,0 +1,189 @@
+"""Sorting and partitioning."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from covector import lax
+from covector._api.jit import library_function
+from covector._ir import dtypes
+from covector._trace.trace import typeof
+from covector.numpy._creation import asarray
+from covector.numpy._operands import (
+    canonical_axis,
+    check_arraylike,
+    requested_dtype,
+)
+
+
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    """The elements in ascending order along an axis; NaN comes last.
+
+    Args:
+      axis: None for the flattened array.
+      stable: whether equal elements keep their order.
+      descending: sort the other way.
+
+    >>> print(jnp.sort(jnp.array([3, 1, 2])))
+    [1 2 3]
+    """
+    check_arraylike("sort", a)
+    _check_options("sort", kind, order)
+    a, axis = _along(a, axis)
+    return _sort(a, axis=axis, stable=bool(stable), descending=bool(descending))
+
+
+def _check_options(name: str, kind: Any, order: Any) -> None:
+    if kind is not None:
+        raise ValueError(f"{name}: 'kind' is not supported; use stable=True or stable=False.")
+    if order is not None:
+        raise ValueError(f"{name}: 'order' is for arrays with fields, which there are not.")
+
+
+def _along(a: Any, axis: int | None) -> tuple[Any, int]:
+    """The array and the axis to sort along."""
+    if axis is None:
+        return lax.reshape(asarray(a), (typeof(a).size,)), 0
+    return a, canonical_axis(axis, typeof(a).ndim)
+
+
+@library_function(static_argnames=("axis", "stable", "descending"))
+def _sort(a: Any, *, axis: int, stable: bool, descending: bool) -> Any:
+    result = lax.sort(a, dimension=axis, is_stable=stable)
+    return lax.rev(result, (axis,)) if descending else result
+
+
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+    dtype: Any = None,
+) -> Any:
+    """The positions that sort ``a`` along an axis. Arguments: see `sort`.
+
+    >>> print(jnp.argsort(jnp.array([3, 1, 2])))
+    [1 2 0]
+    """
+    check_arraylike("argsort", a)
+    _check_options("argsort", kind, order)
+    a, axis = _along(a, axis)
+    dtype = requested_dtype(dtype, "argsort") or dtypes.canonicalize_dtype("int64")
+    return _argsort(a, axis=axis, stable=bool(stable), descending=bool(descending), dtype=dtype)
+
+
+@library_function(static_argnames=("axis", "stable", "descending", "dtype"))
+def _argsort(a: Any, *, axis: int, stable: bool, descending: bool, dtype: Any) -> Any:
+    """Descending: sort backwards, and reverse, so that equal elements keep their order."""
+    shape = typeof(a).shape
+    places = lax.broadcasted_iota(dtype, shape, axis)
+    if descending:
+        a, places = lax.rev(a, (axis,)), lax.rev(places, (axis,))
+    _, order = lax.sort((a, places), dimension=axis, is_stable=stable, num_keys=1)
+    return lax.rev(order, (axis,)) if descending else order
+
+
+def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Any:
+    """The positions that sort by several keys; the last one matters most.
+
+    >>> print(jnp.lexsort((jnp.array([2, 1, 0]), jnp.array([1, 1, 0]))))
+    [2 1 0]
+    """
+    keys = list(keys) if isinstance(keys, (list, tuple)) else list(asarray(keys))
+    if not keys:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    check_arraylike("lexsort", *keys)
+    if len({typeof(k).shape for k in keys}) > 1:
+        raise ValueError(f"lexsort: keys must have one shape, got {[typeof(k).shape for k in keys]}.")
+    if typeof(keys[0]).ndim == 0:
+        return asarray(np.int32(0))
+    return _lexsort(keys, axis=canonical_axis(axis, typeof(keys[0]).ndim))
+
+
+@library_function(static_argnames="axis")
+def _lexsort(keys: list[Any], *, axis: int) -> Any:
+    places = lax.broadcasted_iota(dtypes.canonicalize_dtype("int64"), typeof(keys[0]).shape, axis)
+    operands = (*keys[::-1], places)
+    return lax.sort(operands, dimension=axis, num_keys=len(keys))[-1]
+
+
+@library_function
+def sort_complex(a: Any) -> Any:
+    """The elements of the last axis as complex numbers, by real part, then imaginary part.
+
+    >>> print(jnp.sort_complex(jnp.array([2, 1 + 1j, 1])))
+    [1.+0.j 1.+1.j 2.+0.j]
+    """
+    check_arraylike("sort_complex", a)
+    dtype = dtypes.canonicalize_dtype(dtypes.to_complex_dtype(typeof(a).dtype))
+    return lax.sort(lax.convert_element_type(a, dtype), dimension=typeof(a).ndim - 1)
+
+
+def partition(a: Any, kth: int, axis: int = -1) -> Any:
+    """Elements ordered so that the k-th is in its sorted place, none before it is larger, none behind smaller.
+
+    >>> print(jnp.partition(jnp.array([5, 1, 4, 2]), 1)[1])
+    2
+    """
+    return _partition("partition", a, kth, axis)
+
+
+def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+    """The positions that partition ``a``. See `partition`.
+
+    >>> print(jnp.argpartition(jnp.array([5, 1, 4, 2]), 1)[1])
+    3
+    """
+    return _partition("argpartition", a, kth, axis)
+
+
+def _partition(name: str, a: Any, kth: int, axis: int) -> Any:
+    check_arraylike(name, a)
+    if dtypes.is_complex(typeof(a).dtype):
+        raise NotImplementedError(f"{name}: complex numbers are not supported.")
+    axis = canonical_axis(axis, typeof(a).ndim)
+    canonical_axis(index(kth), typeof(a).shape[axis], "kth")
+    return sort(a, axis) if name == "partition" else argsort(a, axis)
+
+
+def top_k(
+    a: Any, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
+) -> tuple[Any, Any]:
+    """The ``k`` largest (or smallest) elements along an axis, in order, and their positions.
+
+    >>> print(*jnp.top_k(jnp.array([3, 1, 2]), 2))
+    [3 2] [0 2]
+    """
+    check_arraylike("top_k", a)
+    if mode not in ("largest", "smallest"):
+        raise ValueError(f"top_k: mode must be 'largest' or 'smallest', got {mode!r}.")
+    axis = canonical_axis(axis, typeof(a).ndim)
+    return _top_k(a, k=index(k), axis=axis, smallest=mode == "smallest")
+
+
+@library_function(static_argnames=("k", "axis", "smallest"))
+def _top_k(a: Any, *, k: int, axis: int, smallest: bool) -> tuple[Any, Any]:
+    if not smallest:
+        values, places = lax.top_k(a, k, axis=axis)
+        return values, places
+    places = lax.broadcasted_iota(np.dtype("int32"), typeof(a).shape, axis)
+    values, places = lax.sort((a, places), dimension=axis, num_keys=1)
+    first = [slice(None)] * typeof(a).ndim
+    first[axis] = slice(k)
+    return values[tuple(first)], places[tuple(first)]
+
+
