@@ -103,7 +103,7 @@ def _incompatible(some: Sequence[Any], others: Sequence[Any]) -> ValueError:
 
 
 def _mesh_placement(args: Sequence[Any], grids: list[DeviceGrid]) -> Placement:
-    shardings = [x._sharding if isinstance(x, ArrayImpl) else None for x in args]
+    shardings: list[Any] = [x._sharding if isinstance(x, ArrayImpl) else None for x in args]
     devices = _common_devices(args, shardings, grids)
     known = [_is_sharded(s) and devices_of(s) == devices for s in shardings]
     sizes = _grid_sizes(grids, len(devices))

@@ -63,7 +63,7 @@ def host_value(x: Any, aval: ShapedArray) -> np.ndarray:
 
 def put_on_sharding(x: Any, aval: ShapedArray, sharding: Any) -> Any:
     """``x`` as an array placed as an executable expects it."""
-    theirs = x._sharding if isinstance(x, ArrayImpl) else None
+    theirs: Any = x._sharding if isinstance(x, ArrayImpl) else None
     if theirs is sharding:
         return x
     if isinstance(sharding, _jaxlib.SingleDeviceSharding):
