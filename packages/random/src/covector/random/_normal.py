@@ -1,0 +1,64 @@
+"""Normally distributed numbers: `normal`, `truncated_normal`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from covector import lax
+from covector._api.jit import library_function
+from covector._ir import dtypes
+from covector.lax.filling import place
+from covector.random._arguments import float_dtype, shape_of, single_key
+from covector.random._implementation import KeyImplementation, Shape
+from covector.random._layout import from_work_shape
+from covector.random._uniform import between, unit_interval
+
+
+def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers of the standard normal distribution.
+
+    Args:
+      key: a typed key, or a plain one of shape ``(2,)``.
+      shape: of the result.
+      dtype: a floating-point type, or a complex one: then real and imaginary parts have variance
+        1/2 each.
+
+    Raises:
+      TypeError: ``key`` is no key, or ``shape`` no sequence of integers.
+      ValueError: ``dtype`` is neither floating-point nor complex.
+
+    >>> from covector import random
+    >>> random.normal(random.key(0), (2,))
+    Array([1.6226422, 2.0252647], dtype=float32)
+    """
+    implementation, data, _ = single_key("normal", key)
+    shape, dtype = shape_of("normal", shape), float_dtype("normal", dtype, also_complex=True)
+    return place(_normal(data, implementation, shape, dtype), out_sharding)
+
+
+@library_function(static_argnums=(1, 2, 3))
+def _normal(data: Any, implementation: KeyImplementation, shape: Shape, dtype: np.dtype) -> Any:
+    work_shape = implementation.work_shape(shape)
+    if not dtypes.is_complex(dtype):
+        return from_work_shape(_real_normal(data, implementation, work_shape, dtype), shape)
+    part = dtypes.to_real_dtype(dtype)
+    real, imaginary = [
+        _real_normal(key, implementation, work_shape, part)
+        for key in lax.unstack(implementation.split(data, (2,)))
+    ]
+    number = lax.complex(real, imaginary)
+    root = np.asarray(math.sqrt(2)).astype(dtype)[()]
+    return from_work_shape(lax.div(number, root), shape)
+
+
+def _real_normal(
+    data: Any, implementation: KeyImplementation, shape: Shape, dtype: np.dtype
+) -> Any:
+    """The inverse of the distribution function at uniform numbers of the open interval (-1, 1)."""
+    low, zero, high = np.array([-1, 0, 1]).astype(dtype)
+    unit = unit_interval(data, implementation, shape, dtype)
+    root = np.asarray(math.sqrt(2)).astype(dtype)[()]
+    return lax.mul(root, lax.erf_inv(between(unit, np.nextafter(low, zero), high)))
