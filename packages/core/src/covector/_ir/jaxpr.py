@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from covector._config import enable_checks
 from covector._ir.avals import ShapedArray
 
 if TYPE_CHECKING:
@@ -164,6 +165,10 @@ class Jaxpr:
 
     def remember(self, key: Any, value: Any) -> Any:
         """Keep something derived from this program; if another thread was first, give its value."""
+        if enable_checks.value:
+            from covector._ir.check import check_derived
+
+            check_derived(self, key, value)
         value = self.memo.setdefault(key, value)
         if len(self.memo) > _MEMO_BOUND:
             self.memo.pop(next(iter(self.memo)), None)
@@ -277,7 +282,11 @@ def make_jaxpr_object(
         if jaxpr is None:
             jaxpr = Jaxpr(invars, eqns, outvars, key)
             _interned[key] = jaxpr
-        return jaxpr
+    if enable_checks.value:
+        from covector._ir.check import check_jaxpr
+
+        check_jaxpr(jaxpr)
+    return jaxpr
 
 
 def interned_jaxprs() -> list[Jaxpr]:

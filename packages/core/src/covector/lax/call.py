@@ -11,6 +11,7 @@ from covector._transform.batch import batch
 from covector._transform.jvp import jvp
 from covector._transform.linearize import Linearized, linearize
 from covector._transform.transpose import transpose
+from covector.errors import JaxprTypeError
 
 
 def call_program(jaxpr: Jaxpr, name: str) -> Jaxpr:
@@ -52,6 +53,9 @@ def _batch(axis: Any, args: list, dims: tuple, *, jaxpr: Jaxpr, name: str) -> tu
 
 
 def _abstract(*avals: ShapedArray, jaxpr: Jaxpr, name: str) -> list[ShapedArray]:
+    given, taken = ([(a.shape, a.dtype) for a in group] for group in (avals, jaxpr.in_avals))
+    if given != taken:
+        raise JaxprTypeError(f"the program {name} takes {jaxpr.in_avals}, but is given {avals}")
     return list(jaxpr.out_avals)
 
 
