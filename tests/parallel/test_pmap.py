@@ -99,6 +99,16 @@ def test_a_grid_of_devices():
     assert len(result.sharding.device_set) == 8
 
 
+@pytest.mark.parametrize("name", ["i", 3, ("a", "b"), None, object()])
+def test_any_hashable_names_an_axis(name):
+    result = pmap(lambda v: v * 2, axis_name=name)(x)
+    np.testing.assert_array_equal(
+        np.asarray(pmap(lambda v: v + 1, axis_name=name)(result)), x * 2 + 1
+    )
+    if name == "i":
+        assert result.sharding.mesh.axis_names == ("i",)
+
+
 # --- where results are ----------------------------------------------------------------------------
 
 

@@ -205,7 +205,7 @@ def _meshes(
 
 def _mesh(devices: tuple[Any, ...], sizes: Sizes, names: Sequence[Any]) -> Mesh:
     unique = [
-        n if n is not None and n not in names[:i] else f"_pmap_axis_{i}"
+        n if isinstance(n, str) and n not in names[:i] else f"_pmap_axis_{i}"
         for i, n in enumerate(names)
     ]
     grid = np.empty(len(devices), object)

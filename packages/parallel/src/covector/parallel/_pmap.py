@@ -11,7 +11,6 @@ import jaxlib._jax as _jaxlib
 from covector._api.tracing import (
     argument_avals,
     argument_name,
-    eval_shape,
     flatten_abstract,
     function_name,
     named_axes,
@@ -376,6 +375,3 @@ def _devices(devices: Sequence[Any] | None, backend: str | None) -> tuple[Any, .
     if not len(devices):
         raise ValueError("pmap: 'devices' must not be empty; leave it out for the default ones.")
     return tuple(devices)
-
-
-__all__ = ["eval_shape", "pmap"]
