@@ -53,7 +53,7 @@ _CONTENTS: dict[str, str] = {
     "slicing": "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_slice_p "
     "dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim "
     "dynamic_update_slice_p index_in_dim slice slice_in_dim slice_p",
-    "dot": "batch_matmul dot dot_general dot_general_p",
+    "dot": "DotDimensionNumbers batch_matmul dot dot_general dot_general_p",
     "precision": "DotAlgorithm DotAlgorithmPreset Precision PrecisionLike",
     "conv": "conv conv_general_dilated conv_general_dilated_p conv_transpose "
     "conv_with_general_padding",

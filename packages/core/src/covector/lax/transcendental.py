@@ -15,7 +15,7 @@ from covector._trace.trace import typeof
 from covector.lax._nary import INEXACT, broadcast_operands, elementwise, lower_chlo, scalar_like
 from covector.lax.accuracy import bind, lower_with_accuracy
 from covector.lax.barriers import stop_gradient
-from covector.lax.compare import eq, zero_unless
+from covector.lax.compare import eq, lt, select_n_p, zero_unless
 from covector.lax.complex_numbers import complex, imag, real
 from covector.lax.convert import convert_element_type
 from covector.lax.elementwise import abs, add, div, max, mul, neg, scale, sub, unscale
@@ -186,10 +186,10 @@ def tan(x: Any, *, accuracy: Any = None) -> Any:
 
 
 def _tan_slope(x: Any, y: Any) -> Any:
-    """``1 + y**2``; for complex numbers by `_tanh_slope`, since it cancels where y is near i."""
+    """``1 + y**2``; for complex numbers as that of tanh(ix), since it cancels where y is near i."""
     if not dtypes.is_complex(typeof(x).dtype):
         return add(square(y), scalar_like(y, 1))
-    return _tanh_slope(mul(x, scalar_like(x, 1j)))
+    return sech_squared_p.bind(mul(x, scalar_like(x, 1j)))
 
 
 sin_p = elementwise(
@@ -369,11 +369,15 @@ def atanh(x: Any) -> Any:
     return atanh_p.bind(x)
 
 
-def _tanh_slope(x: Any) -> Any:
-    """``1 - tanh(x)**2`` as ``4 s(2x) s(-2x)`` with the logistic function s: no cancellation."""
-    doubled = add(x, x)
-    product = mul(logistic(doubled), logistic(neg(doubled)))
-    return mul(product, scalar_like(x, 4))
+def _sech_squared(x: Any) -> Any:
+    """``1 - tanh(x)**2`` without cancellation: ``4 e / (1 + e)**2`` with ``e = exp(-2 |x|)``."""
+    minus_two = scalar_like(x, -2)
+    if dtypes.is_complex(typeof(x).dtype):
+        is_left = lt(real(x), scalar_like(real(x), 0))
+        e = exp(mul(select_n_p.bind(is_left, x, neg(x)), minus_two))
+    else:
+        e = exp(mul(abs(x), minus_two))
+    return div(mul(e, scalar_like(x, 4)), square(add(e, scalar_like(x, 1))))
 
 
 def _asinh_slope(x: Any) -> Any:
@@ -403,7 +407,14 @@ tanh_p = elementwise(
     "tanh",
     lower_with_accuracy("tanh"),
     INEXACT,
-    lambda t, y, x, **accuracy: scale(t, _tanh_slope(x)),
+    lambda t, y, x, **accuracy: scale(t, sech_squared_p.bind(x)),
+)
+# A primitive, so that its derivative does not go through that of the absolute value.
+sech_squared_p = elementwise(
+    "sech_squared",
+    lower_by(_sech_squared),
+    INEXACT,
+    lambda t, y, x: scale(t, mul(mul(y, tanh(x)), scalar_like(x, -2))),
 )
 asinh_p = elementwise(
     "asinh", lower_chlo("asinh"), INEXACT, lambda t, y, x: scale(t, _asinh_slope(x))
