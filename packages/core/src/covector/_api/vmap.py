@@ -11,7 +11,7 @@ from covector._ir.source import hide_frames
 from covector._trace.trace import current_trace_state, typeof, use_trace
 from covector._transform.batch import BatchAxis, BatchTrace, BatchTracer, move_batch_axis
 from covector._tree.prefix import flatten_axes
-from covector._tree.registry import dispatch_registry
+from covector._tree.registry import dispatch_registry, hidden_axes
 
 
 def vmap(
@@ -72,7 +72,7 @@ def vmap(
         args_tree = dispatch_registry.flatten(args)[1]
         dims = flatten_axes("vmap in_axes", args_tree, in_axes)
         dims += [0] * (len(leaves) - len(dims))  # keyword arguments
-        dims, size = _mapped_size(fun, leaves, dims, args, kwargs, axis_size)
+        dims, size = _mapped_size(fun, leaves, tree, dims, args, kwargs, axis_size)
         axis = BatchAxis(size, axis_name)
         trace = BatchTrace(current_trace_state.value, axis)
         tracers = [
@@ -83,8 +83,9 @@ def vmap(
         trace.alive = False
         outs, out_tree = dispatch_registry.flatten(out)
         wanted = flatten_axes("vmap out_axes", out_tree, out_axes)
+        hidden = hidden_axes(out_tree)
         return out_tree.unflatten(
-            [_finish(trace, x, w, size, fun) for x, w in zip(outs, wanted, strict=True)]
+            [_finish(trace, x, w, h, size, fun) for x, w, h in zip(outs, wanted, hidden)]
         )
 
     return vectorized
@@ -100,16 +101,17 @@ def _check_axes(axes: Any, name: str) -> None:
 
 
 def _mapped_size(
-    fun: Any, leaves: list, dims: list, args: tuple, kwargs: dict, axis_size: int | None
+    fun: Any, leaves: list, tree: Any, dims: list, args: tuple, kwargs: dict, axis_size: int | None
 ) -> tuple[list[int | None], int]:
     """Non-negative axes, and their common size."""
     sizes = {} if axis_size is None else {axis_size: "axis_size"}
     result: list[int | None] = []
-    for i, (x, d) in enumerate(zip(leaves, dims, strict=True)):
+    for i, (x, d, hidden) in enumerate(zip(leaves, dims, hidden_axes(tree), strict=True)):
         if d is None:
             result.append(None)
             continue
-        shape = typeof(x).shape
+        aval = typeof(x)
+        shape = aval.shape[: aval.ndim - hidden]
         if not -len(shape) <= d < len(shape):
             raise ValueError(
                 f"vmap was requested to map its argument along axis {d}, which implies that its "
@@ -149,7 +151,7 @@ def _run_under(trace: BatchTrace, axis: BatchAxis, fun: Any, args: Any, kwargs: 
         axis_env_state.set_local(old)
 
 
-def _finish(trace: BatchTrace, x: Any, wanted: int | None, size: int, fun: Any) -> Any:
+def _finish(trace: BatchTrace, x: Any, wanted: int | None, hidden: int, size: int, fun: Any) -> Any:
     """The output's underlying value with its batch axis where it is wanted."""
     from covector._api.autodiff import as_array
 
@@ -162,7 +164,7 @@ def _finish(trace: BatchTrace, x: Any, wanted: int | None, size: int, fun: Any) 
                 "Give it an axis in out_axes."
             )
         return as_array(x)
-    ndim = typeof(x).ndim
+    ndim = typeof(x).ndim - hidden
     if not -ndim - 1 <= wanted <= ndim:
         raise ValueError(
             f"vmap out_axes has an axis {wanted} out of range for an output of "

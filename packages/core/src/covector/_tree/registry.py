@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -73,10 +74,39 @@ def register_dataclass_node(
         dispatch_registry.register_dataclass_node(node_type, data_fields, meta_fields)
 
 
-def register_dispatch_node(node_type: type, flatten: Flatten, unflatten: Unflatten) -> None:
-    """Register a type that is a leaf for users, and is taken apart only by compiled calls."""
+def register_dispatch_node(
+    node_type: type,
+    flatten: Flatten,
+    unflatten: Unflatten,
+    hidden_axes: Callable[[Any], int] = lambda metadata: 0,
+) -> None:
+    """Register a type that is a leaf for users, and is taken apart only by compiled calls.
+
+    ``hidden_axes`` gives, from the node's metadata, how many of the last axes of its arrays the
+    user does not see. They are not counted when an axis is named (`vmap(in_axes=-1)`).
+    """
     with _lock:
         dispatch_registry.register_node(node_type, flatten, unflatten)
+        _hidden_axes[node_type] = hidden_axes
+
+
+_hidden_axes: dict[Any, Callable[[Any], int]] = {}
+
+
+def hidden_axes(treedef: PyTreeDef) -> tuple[int, ...]:
+    """For each leaf of a dispatch tree, how many of its last axes the user does not see."""
+    return _count_hidden_axes(treedef) if _hidden_axes else (0,) * treedef.num_leaves
+
+
+@lru_cache(4096)
+def _count_hidden_axes(treedef: PyTreeDef) -> tuple[int, ...]:
+    node = treedef.node_data()
+    if node is None:
+        return (0,)
+    count = _hidden_axes.get(node[0])
+    if count is not None:
+        return (count(node[1]),) * treedef.num_leaves
+    return tuple([n for child in treedef.children() for n in _count_hidden_axes(child)])
 
 
 def _check_is_new(node_type: Any) -> None:

@@ -10,6 +10,6 @@ from covector.random._keys import key_dtype as key_dtype
 from covector.random._keys import key_impl as key_impl
 from covector.random._keys import split as split
 from covector.random._keys import wrap_key_data as wrap_key_data
+from covector.random._normal import normal as normal
 from covector.random._uniform import bits as bits
 from covector.random._uniform import uniform as uniform
-from covector.random._normal import normal as normal

@@ -9,7 +9,6 @@ from typing import Any
 
 import jaxlib._jax as _jaxlib
 import numpy as np
-
 from covector._config import legacy_prng_key
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
@@ -30,7 +29,7 @@ _REMEDY = (
 
 
 def key_parts(name: str, key: Any) -> tuple[KeyImplementation, Any, bool]:
-    """Of a typed or plain key array: its implementation, its `uint32` array, whether it is typed."""
+    """Of a typed or plain key array: its implementation, its `uint32` array, is it typed."""
     if type(key) is PRNGKeyArray:
         implementation, data = key._impl, key._base_array
         check_key_data(name, implementation, data)

@@ -28,7 +28,7 @@ class KeyImplementation:
       seed: ``(integer scalar) -> key``.
       split: ``(key, shape) -> keys`` of shape ``(*shape, *key_shape)``.
       fold_in: ``(key, uint32 scalar) -> key``.
-      random_bits: ``(key, bit width, shape) -> array`` of unsigned integers of 8, 16, 32 or 64 bits.
+      random_bits: ``(key, width, shape) -> array`` of unsigned integers of 8 to 64 bits.
       work_shape: ``shape -> shape``, see `_layout.py`: of at least as many elements, whose first
         ones in memory are the bits for ``shape``.
     """

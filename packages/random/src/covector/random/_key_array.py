@@ -2,8 +2,8 @@
 
 It wraps a plain `uint32` array with further axes at the end, one key's words. For the user it is a
 leaf of every tree; compiled calls and transformations take it apart into that array and put it
-together again (`register_dispatch_node`), so no program and no rule ever meets one. Its axes are the
-leading axes of the plain array: that is all that indexing, reshaping and mapping have to know.
+together again (`register_dispatch_node`), so no program and no rule ever meets one. Its axes are
+the leading axes of the plain array: that is all that indexing, reshaping and mapping have to know.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 import jaxlib._jax as _jaxlib
 import numpy as np
-
 from covector import lax
 from covector._api.device import device_put
 from covector._run.array import Array, Shard
@@ -196,8 +195,8 @@ class PRNGKeyArray(Array):
         else:
             kind = other.dtype
         raise TypeError(
-            f"{operator} does not accept dtypes {self.dtype}, {kind}: keys compare with keys of the "
-            "same implementation. Compare their data with covector.random.key_data."
+            f"{operator} does not accept dtypes {self.dtype}, {kind}: keys compare with keys of "
+            "the same implementation. Compare their data with covector.random.key_data."
         )
 
     # -- conversions that keys do not have --------------------------------------------------------
@@ -295,4 +294,5 @@ register_dispatch_node(
     PRNGKeyArray,
     lambda keys: ((keys._base_array,), keys._impl),
     lambda implementation, children: PRNGKeyArray(implementation, *children),
+    hidden_axes=lambda implementation: len(implementation.key_shape),
 )

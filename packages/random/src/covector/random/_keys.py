@@ -6,7 +6,6 @@ from typing import Any, NewType
 
 import jaxlib._jax as _jaxlib
 import numpy as np
-
 from covector import lax
 from covector._api.device import device_put
 from covector._api.jit import library_function
@@ -184,7 +183,7 @@ def _foldable(data: Any) -> Any:
             f"fold_in accepts a scalar, but was given an array of shape {shape}. Use "
             "covector.vmap for many."
         )
-    if dtypes.is_extended(dtype) or dtype.kind not in "biuf" and not dtypes.is_float(dtype):
+    if dtypes.is_extended(dtype) or (dtype.kind not in "biuf" and not dtypes.is_float(dtype)):
         raise TypeError(f"fold_in: data must be an integer, but its dtype is {dtype}.")
     return data if number is None else _signed(number)
 
@@ -192,7 +191,7 @@ def _foldable(data: Any) -> Any:
 def _signed(number: Any) -> int:
     """The integer with the sign that lets 32 bits hold it."""
     whole = int(number)
-    if isinstance(number, np.integer) or isinstance(number, np.ndarray):
+    if isinstance(number, (np.integer, np.ndarray)):
         whole &= _MASK
     elif not 0 <= whole <= _MASK:
         raise OverflowError(

@@ -1,8 +1,8 @@
 """The shape in which random numbers are computed, where that of the result makes a slow kernel.
 
-XLA's CPU compiler cuts a loop into one part for each thread along the outer axes. On two threads, an
-odd number of rows leaves a bounds check within each row, and if a row is short (or the array is one
-row), the check keeps the whole loop from being vectorized: 5 to 8 times slower. Counter-based
+XLA's CPU compiler cuts a loop into one part for each thread along the outer axes. On two threads,
+an odd number of rows leaves a bounds check within each row, and if a row is short (or the array is
+one row), the check keeps the whole loop from being vectorized: 5 to 8 times slower. Counter-based
 numbers can be drawn in any shape, so these are drawn in rows that are long, and reshaped.
 """
 
@@ -23,13 +23,13 @@ _PADDED = 128  # the length of rows if none divides the number of elements
 
 
 def flat_work_shape(shape: Shape) -> Shape:
-    """The shape to compute in: ``shape`` itself, one long axis, or rows, maybe padded at the end."""
+    """The shape to compute in: ``shape``, or one long axis, or rows (maybe with padding)."""
     size = math.prod(shape)
     if size < _SMALL:
         return shape
     row = shape[-1]
     count = size // row
-    if count % 2 == 0 or row >= _SHORT and (count > 1 or row % 2 == 0):
+    if count % 2 == 0 or (row >= _SHORT and (count > 1 or row % 2 == 0)):
         return shape
     if size % 2 == 0:
         return (size,)

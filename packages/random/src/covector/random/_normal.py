@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes

@@ -6,8 +6,8 @@ The primitive is elementwise in both. It is lowered with its rounds written out,
 rounds and whatever is made of the bits are one fused kernel that touches memory once.
 
 How the counters of an array are laid out is the flag `threefry_partitionable`. On: element i has
-the 64-bit counter i, so each shard of an array can draw its part alone. Off: the words 0, 1, ... are
-cut into two halves that are encrypted pairwise (the order of earlier versions, kept for their
+the 64-bit counter i, so each shard of an array can draw its part alone. Off: the words 0, 1, ...
+are cut into two halves that are encrypted pairwise (the order of earlier versions, kept for their
 numbers).
 """
 
@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
 from covector import lax
 from covector._config import threefry_partitionable
 from covector._ir import dtypes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
