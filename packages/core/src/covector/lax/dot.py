@@ -7,6 +7,7 @@ of the left operand, then those of the right one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ from covector.lax.elementwise import add_any
 from covector.lax.precision import (
     DotAlgorithm,
     DotAlgorithmPreset,
+    PrecisionLike,
     canonicalize_precision,
     lower_algorithm,
     swap_precision,
@@ -36,13 +38,17 @@ from covector.lax.shape import transpose
 
 Axes = tuple[int, ...]
 DimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
+# What users may write.
+DotDimensionNumbers = tuple[
+    tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
+]
 
 
 def dot_general(
     lhs: Any,
     rhs: Any,
-    dimension_numbers: Any,
-    precision: Any = None,
+    dimension_numbers: DotDimensionNumbers,
+    precision: PrecisionLike = None,
     preferred_element_type: Any = None,
     *,
     out_sharding: Any = None,
@@ -107,8 +113,8 @@ def dot(
     lhs: Any,
     rhs: Any,
     *,
-    dimension_numbers: Any = None,
-    precision: Any = None,
+    dimension_numbers: DotDimensionNumbers | None = None,
+    precision: PrecisionLike = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
@@ -137,7 +143,7 @@ def dot(
     )
 
 
-def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     """Matrix products over the last two axes, for each index of the leading axes.
 
     >>> import numpy as np

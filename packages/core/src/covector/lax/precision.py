@@ -198,7 +198,8 @@ def canonicalize_precision(precision: Any) -> CanonicalPrecision:
     if isinstance(precision, DotAlgorithmPreset):
         return precision
     if isinstance(precision, DotAlgorithm):
-        return DotAlgorithm(*map(np.dtype, precision[:3]), *precision[3:])
+        lhs, rhs, accumulation = map(np.dtype, precision[:3])
+        return DotAlgorithm(lhs, rhs, accumulation, *precision[3:])
     if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:
         return DotAlgorithmPreset[precision]
     if isinstance(precision, (str, Precision)):
@@ -239,10 +240,9 @@ def swap_precision(precision: CanonicalPrecision) -> CanonicalPrecision:
 
 def precision_pair(precision: CanonicalPrecision) -> tuple[Precision, Precision]:
     """The precisions of both operands; algorithms, which only matrix products have, are ignored."""
-    return precision if isinstance(precision, tuple) and len(precision) == 2 else _DEFAULT_PAIR
-
-
-_DEFAULT_PAIR = (Precision.DEFAULT, Precision.DEFAULT)
+    if precision is None or isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        return Precision.DEFAULT, Precision.DEFAULT
+    return precision
 
 
 # --- algorithms in StableHLO -------------------------------------------------------------------
@@ -291,7 +291,7 @@ def lower_algorithm(
 
 def _on_cpu() -> set[DotAlgorithm]:
     return {
-        DotAlgorithm(*map(np.dtype, (row.storage[0], row.storage[0], row.accumulation)))
+        DotAlgorithm(np.dtype(row.storage[0]), np.dtype(row.storage[0]), np.dtype(row.accumulation))
         for row in _ALGORITHMS.values()
         if row.on_cpu and row.operations == 1
     }
@@ -299,7 +299,8 @@ def _on_cpu() -> set[DotAlgorithm]:
 
 def _lower_custom(algorithm: DotAlgorithm) -> LoweredAlgorithm:
     lhs, rhs, accumulation = algorithm[:3]
-    text = _algorithm_text(*[DTYPE_TO_MLIR[t] for t in (lhs, rhs, accumulation)], *algorithm[3:])
+    left, right, total = (DTYPE_TO_MLIR[t] for t in (lhs, rhs, accumulation))
+    text = _algorithm_text(left, right, total, *algorithm[3:])
     return LoweredAlgorithm(text, lhs, rhs, accumulation)
 
 

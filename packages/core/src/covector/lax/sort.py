@@ -182,7 +182,7 @@ def _sort_on_cpu(*operands: Any, dimension: int, is_stable: bool, num_keys: int)
         return operands
     widened = [_widened(x) for x in operands]  # XLA's sort of 2-bit integers is wrong
     if len(operands) == 1 and not dtypes.is_complex(operands[0].dtype):
-        outs = [_sort_alone(*widened, dimension, is_stable)]
+        outs = [_sort_alone(widened[0], dimension, is_stable)]
     else:
         outs = _sort_together(widened, dimension, is_stable, num_keys)
     return [lax.convert_element_type(y, x.dtype) for x, y in zip(operands, outs, strict=True)]
