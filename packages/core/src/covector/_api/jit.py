@@ -57,7 +57,8 @@ class Statics:
     def __init__(self, fun: Callable[..., Any], argnums: Any, argnames: Any, what: str):
         positions = _as_tuple(argnums, int, f"{what}_argnums")
         names = _as_tuple(argnames, str, f"{what}_argnames")
-        parameters = _parameters(fun)
+        # Reading a signature costs 50 us, and most functions have nothing static.
+        parameters = _parameters(fun) if positions or names else None
         if parameters is not None:
             positional = [
                 p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
