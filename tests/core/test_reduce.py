@@ -235,3 +235,52 @@ def test_reductions_by_one_operation_become_the_named_ones():
     ]:
         jaxpr = covector.make_jaxpr(lambda x, f=function, v=init: lax.reduce(x, v, f, (0,)))(x)
         assert [e.primitive.name for e in jaxpr.eqns] == [name]
+
+
+# Large operands are reduced in other ways than small ones on CPU. JAX 0.12 loses nan there.
+LARGE = [((5000,), (0,)), ((71, 70), (1,)), ((70, 71), (0,)), ((20, 30, 11), (0, 2))]
+
+
+@pytest.mark.parametrize("dtype", ("float16", "bfloat16", "float32"))
+@pytest.mark.parametrize(("shape", "axes"), LARGE)
+def test_extrema_of_many_elements_keep_nan(shape, axes, dtype):
+    function = covector.jit(lambda x: (lax.reduce_max(x, axes), lax.reduce_min(x, axes)))
+    for places in ([], [0], [0, -1], [777]):
+        x = samples(dtype, shape)
+        x.reshape(-1)[places] = np.nan
+        for out, expected in zip(function(x), (np.max, np.min)):
+            np.testing.assert_array_equal(out, expected(x.astype(np.float32), axis=axes))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((1024,), 0), ((5003,), 0), ((3, 2000), 1), ((2, 331, 3), 1), ((257, 2), 0)]
+)
+@pytest.mark.parametrize("dtype", ("bool", "int8", "float32"))
+def test_argmax_and_argmin_along_a_long_axis(shape, axis, dtype):
+    function = covector.jit(lambda x: [f(x, axis, np.int32) for f in (lax.argmax, lax.argmin)])
+    rng = np.random.default_rng(0)
+    for nans in (0, 1, 2, shape[axis]):
+        x = samples(dtype, shape, seed=nans)
+        if dtype == "float32":
+            x.reshape(-1)[rng.integers(0, x.size, nans)] = np.nan
+        for out, expected in zip(function(x), (np.argmax, np.argmin)):
+            np.testing.assert_array_equal(out, expected(x, axis))
+    equal = np.full(shape, -np.inf if dtype == "float32" else 1).astype(dtype)
+    assert not np.any(function(equal)[0])
+
+
+@pytest.mark.parametrize("shape", [(4096,), (64, 80), (5001,)])
+@pytest.mark.parametrize("dtype", ("bool", "int8"))
+def test_totals_of_many_bytes(shape, dtype):
+    axes = tuple(range(len(shape)))
+    names = {
+        "reduce_and": np.bitwise_and,
+        "reduce_or": np.bitwise_or,
+        "reduce_xor": np.bitwise_xor,
+        "reduce_max": np.maximum,
+        "reduce_min": np.minimum,
+    }
+    x = samples(dtype, shape) | (samples(dtype, shape, seed=1) > 0)
+    out = covector.jit(lambda x: [getattr(lax, name)(x, axes) for name in names])(x)
+    for y, function in zip(out, names.values()):
+        np.testing.assert_array_equal(y, function.reduce(x, axis=None))

@@ -1,6 +1,6 @@
-"""Reductions along axes: sums, products, extrema, logic; `argmax` and `argmin`.
+"""Reductions along axes: sums, products, extrema, logic. They are a table.
 
-The named reductions are a table. `reducer.py` holds `reduce`, which takes any function.
+`argmax.py` holds `argmax` and `argmin`; `reducer.py` holds `reduce`, which takes any function.
 """
 
 from __future__ import annotations
@@ -14,17 +14,14 @@ import numpy as np
 from covector import lax
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
-from covector._lower.module import lower_by
-from covector._lower.stablehlo import int_list
 from covector._trace.primitive import LINEAR, Primitive
-from covector._trace.stage import stage_rule
 from covector._trace.trace import typeof
 from covector.lax._axes import shift_axes
 from covector.lax._nary import ANY, NUMBER, check_kind
-from covector.lax._region import lower_reduction
 from covector.lax._rules import tangents_by
 from covector.lax.compare import zero_unless
 from covector.lax.filling import full_of
+from covector.lax.reduce_lowering import lower_reduction_by
 from covector.lax.shape import broadcast_axes
 
 # --- what users call -----------------------------------------------------------------------------
@@ -137,32 +134,14 @@ def _reduction(
         out = aval.update(shape=reduced_shape(name, aval, axes))
         return out if keep_weak_type else out.strip_weak_type()
 
-    def lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any, *, axes: Any) -> list[str]:
-        if not axes:
-            return args
-        aval = in_avals[0]
-        scalar = aval.update(shape=())
-        init = ctx.constant(identity(aval.dtype), scalar)
-        if dtypes.is_complex(aval.dtype) and op in _ORDERED:
-            choose = stage_rule(lambda x, y: [_ORDERED[op](x, y)], [scalar, scalar])
-            return lower_reduction(ctx, choose, args, [init], in_avals, out_avals, axes)
-        return ctx.emit(
-            f"stablehlo.reduce({args[0]} init: {init}) applies stablehlo.{op} across dimensions = "
-            f"{int_list(axes)} : ({aval.mlir}, {scalar.mlir}) -> {out_avals[0].mlir}"
-        )
-
     def batch(axis: Any, args: Any, dims: Any, *, axes: Any) -> tuple[Any, int]:
         moved = shift_axes(axes, dims[0])
         return primitive.bind(args[0], axes=moved), dims[0] - sum(a < dims[0] for a in moved)
 
-    primitive = Primitive(name, abstract=abstract, lower=lower, batch=batch, **rules)
+    primitive = Primitive(
+        name, abstract=abstract, lower=lower_reduction_by(op, identity), batch=batch, **rules
+    )
     return primitive
-
-
-_ORDERED: dict[str, Callable[[Any, Any], Any]] = {
-    "maximum": lambda x, y: lax.max(x, y),
-    "minimum": lambda x, y: lax.min(x, y),
-}
 
 
 def lowest(dtype: np.dtype) -> Any:
@@ -282,76 +261,3 @@ REDUCTION_BY: dict[str, tuple[Primitive, Callable[[np.dtype], Any]]] = {
     "or": (reduce_or_p, lambda dtype: 0),
     "xor": (reduce_xor_p, lambda dtype: 0),
 }
-
-
-# --- argmax and argmin ---------------------------------------------------------------------------
-
-
-def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """The index along ``axis`` of the largest element: the first one, or the first nan.
-
-    Raises:
-      ValueError: the axis does not exist, or is empty.
-      TypeError: ``index_dtype`` is no integer, or the operand is complex.
-
-    >>> lax.argmax(np.array([1, 3, 3]), 0, np.int32)
-    Array(1, dtype=int32)
-    """
-    return _bind_arg(argmax_p, operand, axis, index_dtype)
-
-
-def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """The index along ``axis`` of the smallest element: the first one, or the first nan.
-
-    >>> lax.argmin(np.array([1, 3, 3]), 0, np.int32)
-    Array(0, dtype=int32)
-    """
-    return _bind_arg(argmin_p, operand, axis, index_dtype)
-
-
-def _bind_arg(primitive: Primitive, operand: Any, axis: Any, index_dtype: Any) -> Any:
-    dtype = dtypes.canonicalize_dtype(index_dtype)
-    return primitive.bind(operand, axis=index(axis), index_dtype=dtype)
-
-
-def _arg_reduction(name: str, extremum: Callable[..., Any]) -> Primitive:
-    def abstract(aval: ShapedArray, *, axis: int, index_dtype: np.dtype) -> ShapedArray:
-        check_kind(name, aval, "fiub")
-        if not dtypes.is_integer(index_dtype):
-            raise TypeError(f"{name}: index_dtype must be an integer type, got {index_dtype.name}")
-        if not 0 <= axis < aval.ndim:
-            raise ValueError(f"{name}: invalid axis {axis} for operand shape {aval.shape}")
-        if aval.shape[axis] == 0:
-            raise ValueError(
-                f"{name} needs at least one element along axis {axis}, got operand shape "
-                f"{aval.shape}"
-            )
-        return ShapedArray(reduced_shape(name, aval, (axis,)), index_dtype)
-
-    def by_value(x: Any, *, axis: int, index_dtype: np.dtype) -> Any:
-        """Find the extremum, then the least index where it is: two fast reductions."""
-        best = extremum(x, (axis,))
-        found = lax.eq(x, broadcast_axes(best, x.shape, (axis,)))
-        if dtypes.is_float(x.dtype):  # an extremum that is nan equals nothing
-            found = lax.bitwise_or(found, lax.ne(x, x))
-        size = x.shape[axis]
-        counter = np.dtype(np.int32 if size < 2**31 else np.int64)
-        positions = lax.broadcasted_iota(counter, x.shape, axis)
-        beyond = full_of(typeof(positions), size)
-        first = reduce_min(lax.select(found, positions, beyond), (axis,))
-        return lax.convert_element_type(first, index_dtype)
-
-    def batch(axis_: Any, args: Any, dims: Any, *, axis: int, index_dtype: Any) -> Any:
-        dim = dims[0]
-        moved = axis + (axis >= dim)
-        out = primitive.bind(args[0], axis=moved, index_dtype=index_dtype)
-        return out, dim - (moved < dim)
-
-    primitive = Primitive(
-        name, abstract=abstract, lower=lower_by(by_value), batch=batch, differentiable=False
-    )
-    return primitive
-
-
-argmax_p = _arg_reduction("argmax", reduce_max)
-argmin_p = _arg_reduction("argmin", reduce_min)
