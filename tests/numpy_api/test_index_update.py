@@ -39,7 +39,9 @@ def test_set_and_add(index):
 
 
 @pytest.mark.parametrize("name", UPDATES)
-@pytest.mark.parametrize("index", [(0,), (slice(None), slice(0, 3, 2)), (np.array([1, 0]),), (X > 5,)], ids=name_of)
+@pytest.mark.parametrize(
+    "index", [(0,), (slice(None), slice(0, 3, 2)), (np.array([1, 0]),), (X > 5,)], ids=name_of
+)
 def test_all_updates(name, index):
     value = np.float32(3.0)
     result = getattr(jnp.asarray(X).at[index], name)(value)
@@ -49,21 +51,50 @@ def test_all_updates(name, index):
 def test_against_the_oracle(oracle):
     compare_all(
         oracle,
-        [
-            "i.at[0].divide(2)", "f.at[0].power(2)", "v.at[jnp.array([0, 0])].power(2)", "v.at[jnp.array([0, 0])].divide(2)",
-            "f.at[0].apply(jnp.exp)", "v.at[jnp.array([1, 1])].apply(lambda x: x * 3)", "f.at[b].apply(jnp.sin)", "f.at[0].set([1, 2, 3])",
-            "f.at[:, ::-1].set(v)", "f.at[None, 0].set(v)", "f.at[()].set(3)", "f.at[...].add(3)", "f.at[True].set(3)", "f.at[b].set(jnp.nan)",
-            "f.at[b].multiply(10)", "i.at[b].set(jnp.array([7, 8, 9]))", "i8.at[1].set(300)", "h.at[1].add(1)", "i.at[0].multiply(2)",
-            "f.at[jnp.array([5])].set(1)", "f.at[jnp.array([-7])].set(1)", "f.at[jnp.array([5])].set(1, mode='clip')", "f.at[7].set(1, mode='drop')",
-            "f.at[7].set(1, mode='clip')", "f.at[-7].set(1, mode='clip')", "i.at[jnp.array([7])].add(3, mode='drop')",
-            "i.at[jnp.array([-1])].set(9, mode='promise_in_bounds')", "i.at[jnp.array([-1])].set(9, wrap_negative_indices=False)",
-            "jax.jit(lambda x, k: x.at[k].set(1.0))(f, 7)", "jax.jit(lambda x, k: x.at[k].add(1.0))(f, -1)",
-            "jax.jit(lambda x, k: x.at[k, 1:].set(1.0, mode='clip'))(f, 7)", "jnp.asarray(1.0).at[()].set(2)", "f.at[0].mul(2.0)",
-            "f.at[0].set(5, indices_are_sorted=True, unique_indices=True)", "f.at[jnp.array([0, 1]), jnp.array([1])].min(-2.0)",
-            "u8.at[0].add(250)", "f.at[:, jnp.array([0, 0])].add(1.0)", "c.at[0].set(1j)", "b.at[0].set(True)", "empty.at[:].set(1)",
-        ],
+        """
+            i.at[0].divide(2)
+            f.at[0].power(2)
+            v.at[jnp.array([0, 0])].power(2)
+            v.at[jnp.array([0, 0])].divide(2)
+            f.at[0].apply(jnp.exp)
+            v.at[jnp.array([1, 1])].apply(lambda x: x * 3)
+            f.at[b].apply(jnp.sin)
+            f.at[0].set([1, 2, 3])
+            f.at[:, ::-1].set(v)
+            f.at[None, 0].set(v)
+            f.at[()].set(3)
+            f.at[...].add(3)
+            f.at[True].set(3)
+            f.at[b].set(jnp.nan)
+            f.at[b].multiply(10)
+            i.at[b].set(jnp.array([7, 8, 9]))
+            i8.at[1].set(300)
+            h.at[1].add(1)
+            i.at[0].multiply(2)
+            f.at[jnp.array([5])].set(1)
+            f.at[jnp.array([-7])].set(1)
+            f.at[jnp.array([5])].set(1, mode='clip')
+            f.at[7].set(1, mode='drop')
+            f.at[7].set(1, mode='clip')
+            f.at[-7].set(1, mode='clip')
+            i.at[jnp.array([7])].add(3, mode='drop')
+            i.at[jnp.array([-1])].set(9, mode='promise_in_bounds')
+            i.at[jnp.array([-1])].set(9, wrap_negative_indices=False)
+            jax.jit(lambda x, k: x.at[k].set(1.0))(f, 7)
+            jax.jit(lambda x, k: x.at[k].add(1.0))(f, -1)
+            jax.jit(lambda x, k: x.at[k, 1:].set(1.0, mode='clip'))(f, 7)
+            jnp.asarray(1.0).at[()].set(2)
+            f.at[0].mul(2.0)
+            f.at[0].set(5, indices_are_sorted=True, unique_indices=True)
+            f.at[jnp.array([0, 1]), jnp.array([1])].min(-2.0)
+            u8.at[0].add(250)
+            f.at[:, jnp.array([0, 0])].add(1.0)
+            c.at[0].set(1j)
+            b.at[0].set(True)
+            empty.at[:].set(1)
+            """,
         rtol=1e-5,
-    )  # fmt: skip
+    )
 
 
 def test_traced_masks_select():
@@ -84,10 +115,16 @@ def test_traced_masks_select():
 
 def test_a_traced_mask_with_a_value_for_each_element_is_an_error():
     with pytest.raises(covector.errors.NonConcreteBooleanIndexError):
-        covector.jit(lambda x, m: x.at[m].set(jnp.array([7, 8])))(np.arange(3), np.array([True, False, True]))
+        covector.jit(lambda x, m: x.at[m].set(jnp.array([7, 8])))(
+            np.arange(3), np.array([True, False, True])
+        )
 
 
-@pytest.mark.parametrize("index", [(0,), (slice(None), slice(0, 3, 2)), (np.array([1, 0]), slice(1, 3)), (X > 5,)], ids=name_of)
+@pytest.mark.parametrize(
+    "index",
+    [(0,), (slice(None), slice(0, 3, 2)), (np.array([1, 0]), slice(1, 3)), (X > 5,)],
+    ids=name_of,
+)
 def test_gradients(index):
     v = np.float32(2.0)
 
@@ -125,11 +162,17 @@ def test_a_loop_updates():
 def test_errors(oracle):
     compare_errors(
         oracle,
-        [
-            "f.at[0, 1].add(jnp.ones((3,)))", "f.at[jnp.array([0, 1])].set(jnp.ones((3, 2)))", "f.at[0].set(jnp.ones((2, 3)))",
-            "f.at[0:1].set(jnp.ones((2, 3)))", "f.at[0].set(5, mode='foo')", "f.at[0].foo", "f.at[0].set('a')", "f.at[0, 0, 0].set(1)",
-        ],
-    )  # fmt: skip
+        """
+            f.at[0, 1].add(jnp.ones((3,)))
+            f.at[jnp.array([0, 1])].set(jnp.ones((3, 2)))
+            f.at[0].set(jnp.ones((2, 3)))
+            f.at[0:1].set(jnp.ones((2, 3)))
+            f.at[0].set(5, mode='foo')
+            f.at[0].foo
+            f.at[0].set('a')
+            f.at[0, 0, 0].set(1)
+            """,
+    )
 
 
 def test_values_that_do_not_convert_safely_warn():

@@ -56,7 +56,9 @@ def test_gradients_of_reading(index):
     np.testing.assert_allclose(covector.jit(covector.grad(loss))(X), expected)
 
 
-@pytest.mark.parametrize("index", [(ROWS,), (slice(None), COLUMNS), (ROWS, slice(None), ROWS)], ids=name_of)
+@pytest.mark.parametrize(
+    "index", [(ROWS,), (slice(None), COLUMNS), (ROWS, slice(None), ROWS)], ids=name_of
+)
 def test_arrays_of_all_kinds_as_indices(index):
     arrays = [i for i in index if isinstance(i, np.ndarray)]
 
@@ -84,14 +86,25 @@ def test_traced_positions():
 def test_out_of_bounds(oracle):
     compare_all(
         oracle,
-        [
-            "f[jnp.array([5, -7, 1])]", "f[jnp.array(9)]", "i.at[jnp.array([5])].get(mode='fill')", "f.at[jnp.array([5])].get(mode='fill')",
-            "f.at[5].get(mode='clip')", "f.at[-5].get(mode='clip')", "f.at[5].get(mode='fill')", "f.at[7, 1].get(mode='fill', fill_value=3.0)",
-            "u8.at[jnp.array([5])].get(mode='drop')", "i.at[5].get(mode='fill', fill_value=-1)", "f.at[jnp.array([-1])].get(mode='fill')",
-            "jax.jit(lambda x, k: x[k])(v, 7)", "f.at[0, jnp.array([5, 1])].get(mode='fill')", "f.at[9, jnp.array([1])].get(mode='fill')",
-            "v.at[jnp.array([-1])].get(mode='clip', wrap_negative_indices=False)", "v.at[-1].get(mode='fill', wrap_negative_indices=False)",
-        ],
-    )  # fmt: skip
+        """
+            f[jnp.array([5, -7, 1])]
+            f[jnp.array(9)]
+            i.at[jnp.array([5])].get(mode='fill')
+            f.at[jnp.array([5])].get(mode='fill')
+            f.at[5].get(mode='clip')
+            f.at[-5].get(mode='clip')
+            f.at[5].get(mode='fill')
+            f.at[7, 1].get(mode='fill', fill_value=3.0)
+            u8.at[jnp.array([5])].get(mode='drop')
+            i.at[5].get(mode='fill', fill_value=-1)
+            f.at[jnp.array([-1])].get(mode='fill')
+            jax.jit(lambda x, k: x[k])(v, 7)
+            f.at[0, jnp.array([5, 1])].get(mode='fill')
+            f.at[9, jnp.array([1])].get(mode='fill')
+            v.at[jnp.array([-1])].get(mode='clip', wrap_negative_indices=False)
+            v.at[-1].get(mode='fill', wrap_negative_indices=False)
+            """,
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,12 +124,26 @@ def test_known_positions_out_of_bounds_are_errors(index):
 def test_errors(oracle):
     compare_errors(
         oracle,
-        [
-            "f[1.0]", "f['a']", "f[[0, 1]]", "f[jnp.array([True])]", "f[0, 0, 0]", "f[..., ...]", "f[0.5:]", "f[:, v]", "f[object()]",
-            "jax.jit(lambda x, k: x[k:])(f, 1)", "jax.jit(lambda x, m: x[m])(f, b)", "s[0]", "f[jnp.ones((2, 2), bool)]",
-            "empty[0]", "f[jnp.zeros(2, int), jnp.zeros(3, int)]", "f.at[0].get(mode='foo')", "f[np.array([1.5])]",
-        ],
-    )  # fmt: skip
+        """
+            f[1.0]
+            f['a']
+            f[[0, 1]]
+            f[jnp.array([True])]
+            f[0, 0, 0]
+            f[..., ...]
+            f[0.5:]
+            f[:, v]
+            f[object()]
+            jax.jit(lambda x, k: x[k:])(f, 1)
+            jax.jit(lambda x, m: x[m])(f, b)
+            s[0]
+            f[jnp.ones((2, 2), bool)]
+            empty[0]
+            f[jnp.zeros(2, int), jnp.zeros(3, int)]
+            f.at[0].get(mode='foo')
+            f[np.array([1.5])]
+            """,
+    )
 
 
 def test_a_traced_mask_names_the_remedy():

@@ -18,11 +18,18 @@ COMPARISONS = ["==", "!=", "<", "<=", ">", ">="]
 def test_with_numbers_and_numpy(oracle, symbol):
     compare_all(
         oracle,
-        [f"f {symbol} g", f"j {symbol} 2", f"2 {symbol} j", f"f {symbol} np.float32(2)",
-         f"np.float32(2) {symbol} p", f"np.ones(3, np.float32) {symbol} p", f"p {symbol} np.ones(3)"],
+        [
+            f"f {symbol} g",
+            f"j {symbol} 2",
+            f"2 {symbol} j",
+            f"f {symbol} np.float32(2)",
+            f"np.float32(2) {symbol} p",
+            f"np.ones(3, np.float32) {symbol} p",
+            f"p {symbol} np.ones(3)",
+        ],
         rtol={"float32": 1e-5},
         check_weak_type=symbol not in COMPARISONS + ["**"],
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("symbol", BITWISE)
@@ -31,14 +38,39 @@ def test_bits(oracle, symbol):
 
 
 def test_unary(oracle):
-    compare_all(oracle, ["-f", "+f", "abs(f)", "~i", "~b", "round(f)", "round(f, 1)", "divmod(j, 2)", "divmod(7, j)"])
+    compare_all(
+        oracle,
+        """
+            -f
+            +f
+            abs(f)
+            ~i
+            ~b
+            round(f)
+            round(f, 1)
+            divmod(j, 2)
+            divmod(7, j)
+            """,
+    )
 
 
 def test_matrix_product(oracle):
-    compare_all(oracle, ["f @ w", "v @ w", "f @ v", "t[:, :2] @ w.T[None]", "np.ones((4, 2), np.float32) @ f"], rtol=1e-5)
+    compare_all(
+        oracle,
+        """
+            f @ w
+            v @ w
+            f @ v
+            t[:, :2] @ w.T[None]
+            np.ones((4, 2), np.float32) @ f
+            """,
+        rtol=1e-5,
+    )
 
 
-@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "matmul", "pow", "floordiv", "mod"])
+@pytest.mark.parametrize(
+    "name", ["add", "sub", "mul", "truediv", "matmul", "pow", "floordiv", "mod"]
+)
 def test_traced_operands(name):
     function = getattr(operator, name)
     x = np.array([[1.5, 2.0], [3.0, 4.0]], np.float32)
@@ -47,7 +79,9 @@ def test_traced_operands(name):
     np.testing.assert_allclose(covector.jit(function)(x, y), expected, rtol=1e-6)
     np.testing.assert_allclose(covector.jit(lambda a: function(a, y))(x), expected, rtol=1e-6)
     np.testing.assert_allclose(covector.jit(lambda b: function(x, b))(y), expected, rtol=1e-6)
-    np.testing.assert_allclose(covector.jit(lambda b: function(jnp.asarray(x), b))(y), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        covector.jit(lambda b: function(jnp.asarray(x), b))(y), expected, rtol=1e-6
+    )
 
 
 class Other:
@@ -67,15 +101,32 @@ def test_unknown_types_are_asked():
 def test_errors(oracle):
     compare_errors(
         oracle,
-        ["f + [1, 2, 3]", "[1, 2, 3] + f", "f + None", "f + 'a'", "f == [1, 2, 3]", "f @ f", "f & 1", "v[0] @ v", "f < 'a'", "f < None"],
-    )  # fmt: skip
+        """
+            f + [1, 2, 3]
+            [1, 2, 3] + f
+            f + None
+            f + 'a'
+            f == [1, 2, 3]
+            f @ f
+            f & 1
+            v[0] @ v
+            f < 'a'
+            f < None
+            """,
+    )
 
 
 def test_comparison_with_what_is_no_array(oracle):
     assert (jnp.ones(3) == "a") is False
     assert (jnp.ones(3) != "a") is True
     assert (jnp.ones(3) == None) is False  # noqa: E711
-    compare_all(oracle, ["f == None", "f != 'a'"])
+    compare_all(
+        oracle,
+        """
+            f == None
+            f != 'a'
+            """,
+    )
 
 
 def test_item_assignment_names_the_remedy():
@@ -108,5 +159,7 @@ def test_array_namespace():
 
 
 def test_a_sum_of_equal_types_is_one_equation():
-    program = covector.make_jaxpr(lambda x, y: x * y + 2.0)(np.ones(3, np.float32), np.ones(3, np.float32))
+    program = covector.make_jaxpr(lambda x, y: x * y + 2.0)(
+        np.ones(3, np.float32), np.ones(3, np.float32)
+    )
     assert [e.primitive.name for e in program.eqns] == ["mul", "add"]

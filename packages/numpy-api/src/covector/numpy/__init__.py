@@ -6,19 +6,13 @@ Each name stands under the module that defines it, and is imported when it is fi
 importing this package costs little.
 """
 
-from __future__ import annotations
-
-import importlib
-import math
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 
-pi = math.pi
-e = math.e
-euler_gamma = 0.57721566490153286060651209008240243
-inf = math.inf
-nan = math.nan
+pi = 3.141592653589793
+e = 2.718281828459045
+euler_gamma = 0.5772156649015329
+inf = float("inf")
+nan = float("nan")
 newaxis = None
 
 _CONTENTS: dict[str, str] = {
@@ -45,14 +39,14 @@ _CONTENTS: dict[str, str] = {
     "right_shift",
     "_reductions": "all amax amin any argmax argmin count_nonzero cumprod cumsum cumulative_prod "
     "cumulative_sum max min minmax prod ptp sum",
-    "_manipulation": "atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to "
-    "expand_dims flip fliplr flipud matrix_transpose moveaxis ndim permute_dims ravel reshape roll "
+    "_manipulation": "atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes "
+    "broadcast_to expand_dims flip fliplr flipud matrix_transpose moveaxis ndim permute_dims ravel reshape roll "
     "rollaxis rot90 shape size squeeze swapaxes transpose",
-    "_joining": "append array_split block column_stack concat concatenate dsplit dstack hsplit hstack "
-    "pad repeat split stack tile unstack vsplit vstack",
+    "_joining": "append array_split block column_stack concat concatenate dsplit dstack hsplit "
+    "hstack pad repeat split stack tile unstack vsplit vstack",
     "_taking": "choose put put_along_axis take take_along_axis",
-    "_searching": "argwhere compress digitize extract flatnonzero isin nonzero piecewise searchsorted "
-    "select where",
+    "_searching": "argwhere compress digitize extract flatnonzero isin nonzero piecewise "
+    "searchsorted select where",
     "_matrices": "diag diag_indices diag_indices_from diagflat diagonal eye identity indices ix_ "
     "meshgrid trace tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from "
     "vander",
@@ -68,11 +62,13 @@ _CONSTANTS = ("e", "euler_gamma", "inf", "nan", "newaxis", "pi")
 _WIDTH_BY_FLAG = ("complex_", "float_", "int_", "uint")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'covector.numpy' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"covector.numpy.{module}"), name)
+    value = getattr(import_module(f"covector.numpy.{module}"), name)
     if name not in _WIDTH_BY_FLAG:
         globals()[name] = value
     return value

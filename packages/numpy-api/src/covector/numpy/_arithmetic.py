@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
-from covector._trace.trace import staging_state, typeof
+from covector._trace.trace import typeof
 from covector.numpy import _operands
 from covector.numpy._operands import (
-    as_boolean,
     check_arraylike,
     check_no_out,
     promote_dtypes_inexact,
@@ -23,7 +20,10 @@ from covector.numpy._operands import (
 )
 from covector.numpy._ufunc import binary, keep, ufunc, unary
 
-# --- sums and products ------------------------------------------------------------------------
+import numpy as np
+
+# --- sums and products ---------------------------------------------------------------------------
+
 
 def _sum(x: Any, y: Any) -> Any:
     return (lax.bitwise_or if dtypes.is_bool(typeof(x).dtype) else lax.add)(x, y)
@@ -82,7 +82,7 @@ fmin = binary(
     parameters="x1, x2",
 )  # fmt: skip
 
-# --- quotients ----------------------------------------------------------------------------------
+# --- quotients -----------------------------------------------------------------------------------
 
 divide = binary(
     "divide", "div", "Quotient, elementwise, of floating-point dtype.", ("divide(1, 4)", "0.25"),
@@ -118,7 +118,9 @@ def _floor_divide(x: Any, y: Any) -> Any:
         down = lax.bitwise_and(opposite, inexact)
         return lax.select(down, lax.sub(quotient, scalar(1, dtype)), quotient)
     if dtypes.is_complex(dtype):
-        raise TypeError("floor_divide: complex numbers have no order, so they cannot be rounded down.")
+        raise TypeError(
+            "floor_divide: complex numbers have no order, so they cannot be rounded down."
+        )
     shape = _operands.common_shape("floor_divide", typeof(x).shape, typeof(y).shape)
     return _float_divmod(*[_operands.broadcast_to_shape(v, shape) for v in (x, y)])[0]
 
@@ -168,7 +170,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     return _floor_divide(x, y), _remainder(x, y)
 
 
-# --- powers -------------------------------------------------------------------------------------
+# --- powers --------------------------------------------------------------------------------------
 
 
 def power(x1: Any, x2: Any, /) -> Any:
@@ -254,7 +256,7 @@ square = unary(
 )
 
 
-# --- signs and rounding -------------------------------------------------------------------------
+# --- signs and rounding --------------------------------------------------------------------------
 
 
 def _unless_boolean(compute: Any) -> Any:
@@ -383,7 +385,7 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """Each element, or the bound that it is beyond.
 
     Args:
-      min, max: bounds that broadcast with ``arr``; None for no bound. If ``min > max``, ``max`` wins.
+      min, max: bounds that broadcast with ``arr``; None for none. If ``min > max``, ``max`` wins.
 
     Raises:
       ValueError: a complex argument: complex numbers have no order.
@@ -435,7 +437,9 @@ def _if_complex(compute: Any, otherwise: Any) -> Any:
 
 def _no_imaginary_part(x: Any) -> Any:
     aval = typeof(x)
-    return lax.convert_element_type(full_shape(zero(aval.dtype), x), aval.dtype, weak_type=aval.weak_type)
+    return lax.convert_element_type(
+        full_shape(zero(aval.dtype), x), aval.dtype, weak_type=aval.weak_type
+    )
 
 
 real = unary(
@@ -587,7 +591,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     return mantissa, lax.convert_element_type(exponent, np.dtype("int32"))
 
 
-# --- integers -------------------------------------------------------------------------------------
+# --- integers ------------------------------------------------------------------------------------
 
 
 @library_function

@@ -12,21 +12,23 @@ from collections.abc import Callable
 from typing import Any
 
 import jaxlib._jax as _jaxlib
-import numpy as np
-
 from covector._trace.trace import Tracer
 from covector.numpy import _arithmetic, _comparison
 from covector.numpy._indexing import index_array
 from covector.numpy._products import _matmul
 
+import numpy as np
+
 ArrayImpl = _jaxlib.ArrayImpl
 
 _CONCRETE = (ArrayImpl, int, float, complex, np.ndarray, np.generic)
 
-# --- operators ----------------------------------------------------------------------------------------
+# --- operators -----------------------------------------------------------------------------------
 
 
-def _binary(function: Any, reflected: bool = False) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _binary(
+    function: Any, reflected: bool = False
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """An operator's methods, for arrays and for tracers. Hot: 0.2 us above the function's call."""
     traced = function._jit.traced if hasattr(function, "_jit") else function
 
@@ -120,7 +122,7 @@ def _round(self: Any, ndigits: int | None = None) -> Any:
     return _arithmetic.round(self, ndigits)
 
 
-# --- methods --------------------------------------------------------------------------------------------
+# --- methods -------------------------------------------------------------------------------------
 
 
 def _function(module: str, name: str) -> Callable[..., Any]:

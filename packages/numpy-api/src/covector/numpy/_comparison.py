@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -21,7 +19,9 @@ from covector.numpy._operands import (
 )
 from covector.numpy._ufunc import binary, keep, ufunc, unary
 
-# --- comparison -----------------------------------------------------------------------------------
+import numpy as np
+
+# --- comparison ----------------------------------------------------------------------------------
 
 
 def _ordered(comparison: str) -> Any:
@@ -40,7 +40,8 @@ def _ordered(comparison: str) -> Any:
 
 
 equal = binary(
-    "equal", "eq", "Whether the elements are equal.", ("equal(1, jnp.array([1, 2]))", "[ True False]"),
+    "equal", "eq", "Whether the elements are equal.",
+    ("equal(1, jnp.array([1, 2]))", "[ True False]"),
     parameters="x, y, /",
 )  # fmt: skip
 not_equal = binary(
@@ -64,7 +65,7 @@ greater_equal = binary(
     ("greater_equal(2, 2)", "True"), parameters="x, y, /",
 )  # fmt: skip
 
-# --- logic ------------------------------------------------------------------------------------------
+# --- logic ---------------------------------------------------------------------------------------
 
 
 def _promote_to_boolean(name: str, *operands: Any) -> list[Any]:
@@ -89,7 +90,7 @@ logical_not = unary(
     _promote_to_boolean,
 )  # fmt: skip
 
-# --- bits -------------------------------------------------------------------------------------------
+# --- bits ----------------------------------------------------------------------------------------
 
 bitwise_and = ufunc(
     "bitwise_and", "bitwise_and", "Bits set in both, elementwise.", ("bitwise_and(6, 3)", "2"), -1
@@ -134,12 +135,12 @@ def _shift_right(x: Any, y: Any) -> Any:
 
 
 left_shift = binary(
-    "left_shift", "shift_left", "Bits moved to the left.", ("left_shift(1, 3)", "8"), promote_numeric,
-    "x, y, /",
+    "left_shift", "shift_left", "Bits moved to the left.", ("left_shift(1, 3)", "8"),
+    promote_numeric, "x, y, /",
 )  # fmt: skip
 bitwise_left_shift = binary(
-    "bitwise_left_shift", "shift_left", "Bits moved to the left.", ("bitwise_left_shift(1, 3)", "8"),
-    promote_numeric, "x, y, /",
+    "bitwise_left_shift", "shift_left", "Bits moved to the left.",
+    ("bitwise_left_shift(1, 3)", "8"), promote_numeric, "x, y, /",
 )  # fmt: skip
 right_shift = binary(
     "right_shift", _shift_right, "Bits moved to the right; the sign is kept.",
@@ -150,7 +151,7 @@ bitwise_right_shift = binary(
     ("bitwise_right_shift(-8, 1)", "-4"), promote_numeric,
 )  # fmt: skip
 
-# --- tests of numbers ---------------------------------------------------------------------------------
+# --- tests of numbers ----------------------------------------------------------------------------
 
 
 def _constant(x: Any, value: bool) -> Any:
@@ -249,7 +250,7 @@ def iscomplex(x: Any) -> Any:
     return lax.bitwise_not(isreal(x))
 
 
-# --- equality up to rounding, and of whole arrays ---------------------------------------------------
+# --- equality up to rounding, and of whole arrays ------------------------------------------------
 
 
 @library_function(static_argnames="equal_nan")

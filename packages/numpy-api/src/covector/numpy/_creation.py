@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import jaxlib._jax as _jaxlib
-import numpy as np
-
 from covector import lax
 from covector._api.device import device_put
 from covector._api.jit import library_function
@@ -35,13 +33,15 @@ from covector.numpy._operands import (
     scalar,
 )
 
+import numpy as np
+
 ArrayImpl = _jaxlib.ArrayImpl
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
 # Above this many elements computing beats making on the host and copying.
 _HOST_SIZE = 2**16
 
 
-# --- from values ------------------------------------------------------------------------------------
+# --- from values ---------------------------------------------------------------------------------
 
 
 def array(
@@ -116,9 +116,9 @@ def _array_of(x: Any, dtype: Any, copy: bool | None) -> Any:
         )
     if x is None:
         raise ValueError("None is not a valid value for jnp.array")
-    if type(x) in _PYTHON_NUMBERS or isinstance(x, (bool, int, float, complex)):
-        if dtype is None and not isinstance(x, np.generic):
-            return put_on_device(x, default_device(), False, typeof(x))
+    is_number = isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
+    if is_number and dtype is None:
+        return put_on_device(x, default_device(), False, typeof(x))
     return from_host(_host_array(x, dtype), dtype)
 
 
@@ -266,7 +266,7 @@ def copy(a: Any, order: str | None = None) -> Any:
     return array(a, copy=True, order=order)
 
 
-# --- filled -------------------------------------------------------------------------------------------
+# --- filled --------------------------------------------------------------------------------------
 
 
 def full(
@@ -413,7 +413,7 @@ def _like(
     return _full(name, shape, value, dtype, place, weak)
 
 
-# --- ranges ---------------------------------------------------------------------------------------------
+# --- ranges --------------------------------------------------------------------------------------
 
 
 def arange(

@@ -79,7 +79,7 @@ def _hashable(optimize: Any) -> Any:
     return optimize
 
 
-# --- subscripts -----------------------------------------------------------------------------------------
+# --- subscripts ----------------------------------------------------------------------------------
 
 
 def _as_text(subscripts: Any, operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
@@ -120,7 +120,9 @@ def parse(subscripts: str, ranks: tuple[int, ...]) -> tuple[tuple[str, ...], str
     output = output.replace("...", dots)
     for label in output:
         if output.count(label) > 1:
-            raise ValueError(f"einsum: output label '{label}' appears more than once in {subscripts!r}.")
+            raise ValueError(
+                f"einsum: output label '{label}' appears more than once in {subscripts!r}."
+            )
         if not any(label in t for t in spelled):
             raise ValueError(f"einsum: output label '{label}' of {subscripts!r} is in no operand.")
     return spelled, output
@@ -135,13 +137,13 @@ def _spell(term: str, rank: int, dots: str, subscripts: str) -> str:
         term = term.replace("...", dots[len(dots) - count :] if count else "")
     if len(term) != rank:
         raise ValueError(
-            f"einsum: the subscripts {term!r} of {subscripts!r} must have one label for each of the "
-            f"operand's {rank} axes."
+            f"einsum: the subscripts {term!r} of {subscripts!r} must have one label for each of "
+            f"the operand's {rank} axes."
         )
     return term
 
 
-# --- the order of operations ------------------------------------------------------------------------------
+# --- the order of operations ---------------------------------------------------------------------
 
 # (positions of the operands taken, their labels, labels of the result); results go to the end.
 Step = tuple[tuple[int, ...], tuple[str, ...], str]
@@ -159,7 +161,11 @@ def _steps(
         taken = tuple([left[i] for i in positions])
         left = [t for i, t in enumerate(left) if i not in positions]
         needed = set("".join(left)) | set(result)
-        out = result if not left else "".join(dict.fromkeys(c for t in taken for c in t if c in needed))
+        out = (
+            result
+            if not left
+            else "".join(dict.fromkeys(c for t in taken for c in t if c in needed))
+        )
         steps.append((positions, taken, out))
         left.append(out)
     return tuple(steps)
@@ -173,8 +179,8 @@ def _sizes(terms: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str,
             known = sizes.get(label, 1)
             if known != 1 and n not in (1, known):
                 raise ShapeError(
-                    f"einsum: size of label '{label}' for operand {i} ({n}) does not match previous "
-                    f"terms ({known})."
+                    f"einsum: size of label '{label}' for operand {i} ({n}) does not match "
+                    f"previous terms ({known})."
                 )
             sizes[label] = max(known, n) if n else 0
     return sizes
@@ -194,7 +200,9 @@ def _path(
     import opt_einsum
 
     optimize = "optimal" if optimize is True else optimize
-    optimize = [p for p in optimize if p != "einsum_path"] if isinstance(optimize, tuple) else optimize
+    optimize = (
+        [p for p in optimize if p != "einsum_path"] if isinstance(optimize, tuple) else optimize
+    )
     full = [tuple([sizes[c] for c in t]) for t in terms]
     expression = ",".join(terms) + "->" + result
     path, _ = opt_einsum.contract_path(expression, *full, shapes=True, optimize=optimize)
@@ -208,7 +216,7 @@ def _pairs(group: tuple[int, ...]) -> list[tuple[int, ...]]:
     raise ValueError(f"einsum: each step of the path must take one or two operands, got {group}.")
 
 
-# --- running it -------------------------------------------------------------------------------------------
+# --- running it ----------------------------------------------------------------------------------
 
 
 @library_function(static_argnames=("steps", "precision", "dtype"))
@@ -251,9 +259,7 @@ def _summed(x: Any, term: str, kept: str) -> tuple[Any, str]:
     return lax.reduce_sum(x, axes) if axes else x, "".join([c for c in term if c in kept])
 
 
-def _two(
-    x: Any, y: Any, x_term: str, y_term: str, result: str, precision: Any, dtype: Any
-) -> Any:
+def _two(x: Any, y: Any, x_term: str, y_term: str, result: str, precision: Any, dtype: Any) -> Any:
     (x, x_term), (y, y_term) = _diagonals(x, x_term), _diagonals(y, y_term)
     x, x_term = _summed(x, x_term, y_term + result)
     y, y_term = _summed(y, y_term, x_term + result)

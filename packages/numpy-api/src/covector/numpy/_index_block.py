@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from covector import lax
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.numpy._index_parsing import Entry, NewAxis, Point, Span
 from covector.numpy._operands import broadcast_to_shape
+
+import numpy as np
 
 Shape = tuple[int, ...]
 
@@ -72,7 +72,9 @@ def block_of(
 def _span_block(span: Span) -> tuple[int, int, int]:
     """First position, extent and step of a slice, counted upwards."""
     extent = (span.size - 1) * abs(span.step) + 1 if span.size else 0
-    start = span.start if span.step > 0 or not span.size else span.start + (span.size - 1) * span.step
+    start = (
+        span.start if span.step > 0 or not span.size else span.start + (span.size - 1) * span.step
+    )
     return (start if span.size else 0), extent, span.step if span.size else 1
 
 

@@ -1,7 +1,7 @@
-"""What an index means: ``x[...]`` and ``x.at[...]`` as a list of entries, one an axis or new axis.
+"""What an index means: ``x[...]`` and ``x.at[...]`` as entries, one for each axis or new axis.
 
-`parse` resolves the ellipsis, counts slices and Python ints from the front, checks every index whose
-value is known, and says where the axes made by index arrays go (NumPy's rule). What it gives
+`parse` resolves the ellipsis, counts slices and Python ints from the front, checks every index
+whose value is known, and says where the axes made by index arrays go (NumPy's rule). What it gives
 depends on shapes and static parts alone; index arrays stay operands. Read next: `_indexing.py`.
 """
 
@@ -12,11 +12,11 @@ from operator import index
 from typing import Any, NamedTuple
 
 import jaxlib._jax as _jaxlib
-import numpy as np
-
 from covector._ir import dtypes
 from covector._trace.trace import Tracer, typeof
 from covector.errors import NonConcreteBooleanIndexError
+
+import numpy as np
 
 ArrayImpl = _jaxlib.ArrayImpl
 Shape = tuple[int, ...]
@@ -133,7 +133,7 @@ def _axes_of(part: Any) -> int:
     if part is None or part is Ellipsis or isinstance(part, (bool, np.bool_)):
         return 0
     dtype = getattr(part, "dtype", None)
-    return part.ndim if dtype == bool else 1
+    return part.ndim if dtype is not None and dtype.kind == "b" else 1
 
 
 def _entry(
@@ -229,10 +229,12 @@ def _mask_entry(
 ) -> list[Entry]:
     ndim = len(mask_shape)
     own = shape[axis : axis + ndim]
-    if mask_shape != own and not (ndim == 1 and mask_shape == (0,) and isinstance(mask, np.ndarray)):
+    if mask_shape != own and not (
+        ndim == 1 and mask_shape == (0,) and isinstance(mask, np.ndarray)
+    ):
         raise IndexError(
-            f"boolean index did not match shape of indexed array in index {axis}: got {mask_shape}, "
-            f"expected {list(own)}"
+            f"boolean index did not match shape of indexed array in index {axis}: got "
+            f"{mask_shape}, expected {list(own)}"
         )
     if keep_masks and ndim:
         return [Mask(mask, ndim)]

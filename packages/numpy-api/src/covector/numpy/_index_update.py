@@ -11,8 +11,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -24,6 +22,8 @@ from covector.numpy._index_block import Block, block_of, read_block, write_block
 from covector.numpy._index_parsing import Index, Mask, NewAxis, Point, Points, array_group, parse
 from covector.numpy._indexing import Layout, fills, layout_of, result_shape, stacked_positions
 from covector.numpy._operands import broadcast_to_shape, promote_dtypes
+
+import numpy as np
 
 Shape = tuple[int, ...]
 
@@ -383,7 +383,7 @@ def _apply(
     block, starts = block_of(index.entries, typeof(x).shape, wrap)
     part = read_block(x, starts, block)
     if masks:
-        _, place, new, before, ndim = _form_of(index, block, False, True)
+        before, ndim = _form_of(index, block, False, True)[-2:]
         whole = range(before, before + ndim)
         mask = lax.broadcast_in_dim(masks[0].mask, typeof(part).shape, whole)
         changed = lax.select(mask, _checked_result(func(part), part), part)

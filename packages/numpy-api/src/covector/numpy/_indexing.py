@@ -10,8 +10,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jaxlib._jax as _jaxlib
-import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._trace.trace import staging_state, typeof
@@ -34,20 +32,40 @@ from covector.numpy._index_parsing import (
 )
 from covector.numpy._operands import broadcast_to_shape, common_shape
 
+import numpy as np
+
 ArrayImpl = _jaxlib.ArrayImpl
 Shape = tuple[int, ...]
 
 
 def index_array(x: Any, expression: Any) -> Any:
     """``x[expression]`` for an array. Hot for an int or a slice: one call into C++."""
-    if type(expression) is int and not staging_state.value:
-        shape = x.aval.shape
-        if shape and -shape[0] <= expression < shape[0]:
-            return _row(x, expression if expression >= 0 else expression + shape[0])
+    kind, shape = type(expression), x.aval.shape
+    if kind in _FAST and shape and not staging_state.value:
+        n = shape[0]
+        if kind is int:
+            if -n <= expression < n:
+                return _row(x, expression if expression >= 0 else expression + n)
+        elif expression.step is None and _are_ints(expression.start, expression.stop):
+            start, stop, _ = expression.indices(n)
+            if start < stop:
+                return _rows(x, start, size=stop - start)
     index = parse(expression, x.aval.shape)
     if index.is_basic:
         return _read_basic(x, index)
     return _read_arrays(x, index)
+
+
+_FAST = frozenset({int, slice})
+
+
+def _are_ints(start: Any, stop: Any) -> bool:
+    return (start is None or type(start) is int) and (stop is None or type(stop) is int)
+
+
+@library_function(static_argnames="size")
+def _rows(x: Any, start: Any, *, size: int) -> Any:
+    return lax.dynamic_slice_in_dim(x, start, size, 0)
 
 
 @library_function
@@ -87,7 +105,7 @@ def result_shape(entries: tuple[Entry, ...], block: Block) -> Shape:
     )
 
 
-# --- index arrays -------------------------------------------------------------------------------------
+# --- index arrays --------------------------------------------------------------------------------
 
 
 class Layout(NamedTuple):
@@ -137,7 +155,14 @@ def _read_arrays(
     layout = layout_of(index, block)
     arrays = [e.positions for e in index.entries if isinstance(e, Points)]
     return _gather(
-        x, starts, arrays, fill_value, block=block, layout=layout, mode=mode, hints=tuple(hints.items())
+        x,
+        starts,
+        arrays,
+        fill_value,
+        block=block,
+        layout=layout,
+        mode=mode,
+        hints=tuple(hints.items()),
     )
 
 
@@ -179,7 +204,7 @@ def _gather(
 
 
 def stacked_positions(arrays: Any, sizes: list[int], wrap: bool) -> Any:
-    """Index arrays, counted from the front and broadcast, as one array with a last axis for them."""
+    """Index arrays, counted from the front and broadcast, stacked along a new last axis."""
     arrays = [wrapped(a, n, wrap) for a, n in zip(arrays, sizes, strict=True)]
     dtype = max([typeof(a).dtype for a in arrays], key=lambda d: d.itemsize)
     shape = common_shape("indexing", *[typeof(a).shape for a in arrays])
@@ -190,7 +215,7 @@ def stacked_positions(arrays: Any, sizes: list[int], wrap: bool) -> Any:
     return columns[0] if len(columns) == 1 else lax.concatenate(columns, len(shape))
 
 
-# --- modes --------------------------------------------------------------------------------------------
+# --- modes ---------------------------------------------------------------------------------------
 
 
 def fills(mode: Any) -> bool:
@@ -201,7 +226,7 @@ def fills(mode: Any) -> bool:
 
 
 def filled_outside(x: Any, inside: Any, fill_value: Any) -> Any:
-    """``x`` where ``inside``, else the fill value (by default NaN, or the lowest or largest int)."""
+    """``x`` where ``inside``, else the fill value (see `default_fill`)."""
     aval = typeof(x)
     fill = default_fill(aval.dtype) if fill_value is None else fill_value
     fill = lax.convert_element_type(fill, aval.dtype)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from operator import index
 from typing import Any
-
-import numpy as np
 
 from covector import lax
 from covector._api.jit import library_function
@@ -23,7 +22,9 @@ from covector.numpy._operands import (
     requested_dtype,
 )
 
-# --- together -----------------------------------------------------------------------------------------
+import numpy as np
+
+# --- together ------------------------------------------------------------------------------------
 
 
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
@@ -111,7 +112,9 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
 def _stack(arrays: list[Any], *, axis: int, dtype: Any) -> Any:
     shapes = [typeof(x).shape for x in arrays]
     if len(set(shapes)) > 1:
-        raise ShapeError(f"stack: all arrays must have one shape, got {', '.join(map(str, shapes))}.")
+        raise ShapeError(
+            f"stack: all arrays must have one shape, got {', '.join(map(str, shapes))}."
+        )
     return lax.stack(_of_one_dtype(arrays, dtype), canonical_axis(axis, len(shapes[0]) + 1))
 
 
@@ -206,7 +209,7 @@ def _assembled(x: Any, level: int, depth: int, rank: int) -> Any:
     return concatenate(parts, rank - depth + level)
 
 
-# --- apart ----------------------------------------------------------------------------------------------
+# --- apart ---------------------------------------------------------------------------------------
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
@@ -269,7 +272,7 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
         cuts = _even_cuts(name, n, int(where))
     else:
         cuts = [0, *[int(np.clip(i + n if i < 0 else i, 0, n)) for i in where.tolist()], n]
-    sizes = tuple([max(b - a, 0) for a, b in zip(cuts, cuts[1:])])
+    sizes = tuple([max(b - a, 0) for a, b in pairwise(cuts)])
     if where.ndim and sum(sizes) != n:
         return _overlapping(ary, cuts, axis)
     return _parts(ary, sizes=sizes, axis=axis)
@@ -290,7 +293,7 @@ def _even_cuts(name: str, n: int, sections: int) -> list[int]:
 def _overlapping(ary: Any, cuts: list[int], axis: int) -> list[Any]:
     """Cuts that are not sorted: each part is the slice between two neighbours, maybe empty."""
     before = (slice(None),) * axis
-    return [ary[(*before, slice(a, b))] for a, b in zip(cuts, cuts[1:])]
+    return [ary[(*before, slice(a, b))] for a, b in pairwise(cuts)]
 
 
 @library_function(static_argnames=("sizes", "axis"))
@@ -315,7 +318,7 @@ def _unstack(x: Any, *, axis: int) -> tuple[Any, ...]:
     return tuple(lax.unstack(x, axis))
 
 
-# --- repeated -------------------------------------------------------------------------------------------
+# --- repeated ------------------------------------------------------------------------------------
 
 
 def tile(A: Any, reps: Any) -> Any:
@@ -397,13 +400,15 @@ def _repeat_to(a: Any, repeats: Any, *, axis: int, total: int) -> Any:
     ends = lax.cumsum(repeats, 0)
     place = lax.iota(typeof(ends).dtype, total)
     shape = (total, n)
-    ended = lax.le(lax.broadcast_in_dim(ends, shape, (1,)), lax.broadcast_in_dim(place, shape, (0,)))
+    ended = lax.le(
+        lax.broadcast_in_dim(ends, shape, (1,)), lax.broadcast_in_dim(place, shape, (0,))
+    )
     positions = lax.reduce_sum(lax.convert_element_type(ended, np.dtype("int32")), (1,))
     positions = lax.min(positions, np.int32(n - 1))
     return take(a, positions, axis=axis, mode="clip")
 
 
-# --- padded ---------------------------------------------------------------------------------------------
+# --- padded --------------------------------------------------------------------------------------
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
@@ -502,5 +507,3 @@ def _pad_by_place(array: Any, widths: tuple[tuple[int, int], ...], mode: str) ->
             places = _PLACES[mode](np.arange(-before, n + after), n)
             array = take(array, places.astype(np.int32), axis=axis)
     return asarray(array)
-
-

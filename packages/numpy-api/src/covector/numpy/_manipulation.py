@@ -8,8 +8,6 @@ from operator import index
 from typing import Any
 
 import jaxlib._jax as _jaxlib
-import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -27,10 +25,12 @@ from covector.numpy._operands import (
     requested_dtype,
 )
 
+import numpy as np
+
 ArrayImpl = _jaxlib.ArrayImpl
 Shape = tuple[int, ...]
 
-# --- shape ------------------------------------------------------------------------------------------
+# --- shape ---------------------------------------------------------------------------------------
 
 
 def reshape(
@@ -260,7 +260,7 @@ def size(a: Any, axis: Any = None) -> int:
     return math.prod([own[i] for i in canonical_axes(axis, len(own))])
 
 
-# --- order of axes ------------------------------------------------------------------------------------
+# --- order of axes -------------------------------------------------------------------------------
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
@@ -367,7 +367,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return moveaxis(a, axis, start - (axis < start))
 
 
-# --- order of elements ----------------------------------------------------------------------------------
+# --- order of elements ---------------------------------------------------------------------------
 
 
 def flip(m: Any, axis: Axes = None) -> Any:
@@ -406,7 +406,7 @@ def fliplr(m: Any) -> Any:
 
 
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """``m`` turned by 90 degrees, ``k`` times, in the plane of two axes, from the first to the second.
+    """``m`` turned by 90 degrees, ``k`` times, from the first of two axes to the second.
 
     >>> print(jnp.rot90(jnp.array([[1, 2], [3, 4]])))
     [[2 4]
@@ -469,7 +469,7 @@ def _rolled(x: Any, shift: Any, axis: int) -> Any:
     return lax.dynamic_slice(lax.concatenate([x, x], axis), starts, typeof(x).shape)
 
 
-# --- the bits of elements -------------------------------------------------------------------------------
+# --- the bits of elements ------------------------------------------------------------------------
 
 
 def view(a: Any, dtype: Any = None, type: None = None) -> Any:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._trace.trace import staging_state, typeof
@@ -23,14 +21,14 @@ from covector.numpy._operands import (
     zero,
 )
 
+import numpy as np
+
 _HOST_SIZE = 2**16
 
-# --- made of indices ------------------------------------------------------------------------------------
+# --- made of indices -----------------------------------------------------------------------------
 
 
-def eye(
-    N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None
-) -> Any:
+def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
     """A matrix with ones on a diagonal and zeros elsewhere.
 
     Args:
@@ -75,7 +73,11 @@ def _by_offset(
     if rows < 0 or columns < 0:
         raise ShapeError(f"{name}: N and M must be nonnegative, got {rows} and {columns}.")
     dtype = requested_dtype(float if dtype is None else dtype, name)
-    if isinstance(k, (int, np.integer)) and not staging_state.value and rows * columns <= _HOST_SIZE:
+    if (
+        isinstance(k, (int, np.integer))
+        and not staging_state.value
+        and rows * columns <= _HOST_SIZE
+    ):
         compare = np.equal if lax_compare == "eq" else np.greater_equal
         mask = compare.outer(np.arange(rows) + int(k), np.arange(columns))
         out = from_host(mask.astype(dtype))
@@ -125,7 +127,7 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Any:
     return lax.select(mask, m, broadcast_to_shape(zero(typeof(m).dtype), shape))
 
 
-# --- diagonals ----------------------------------------------------------------------------------------------
+# --- diagonals -----------------------------------------------------------------------------------
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -210,15 +212,17 @@ def trace(
     return _reductions.sum(diagonal(a, offset, axis1, axis2), -1, dtype=dtype)
 
 
-# --- grids and indices ------------------------------------------------------------------------------------
+# --- grids and indices ---------------------------------------------------------------------------
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Any, ...]:
     """Coordinates of a grid, one array an axis, from the coordinates along each.
 
     Args:
       sparse: leave the axes along which coordinates do not change at size one.
-      indexing: "xy" puts the first vector along the second axis (as images are), "ij" along the first.
+      indexing: "xy" puts the first vector along the second axis, as in images; "ij" the first.
 
     >>> [x.shape for x in jnp.meshgrid(jnp.arange(2), jnp.arange(3))]
     [(3, 2), (3, 2)]
@@ -229,7 +233,9 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if indexing not in ("xy", "ij"):
         raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
     if any(typeof(x).ndim > 1 for x in xi):
-        raise ValueError(f"meshgrid: arguments must be vectors, got {[typeof(x).shape for x in xi]}.")
+        raise ValueError(
+            f"meshgrid: arguments must be vectors, got {[typeof(x).shape for x in xi]}."
+        )
     return tuple(_meshgrid(list(xi), sparse=bool(sparse), indexing=indexing))
 
 
@@ -380,4 +386,6 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     exponents = np.arange(n) if increasing else np.arange(n)[::-1]
     shape = (typeof(x).shape[0], n)
     columns = [power(x, int(p)) for p in exponents]
-    return lax.stack(promote_dtypes(*columns), 1) if columns else lax.full(shape, 0, typeof(x).dtype)
+    return (
+        lax.stack(promote_dtypes(*columns), 1) if columns else lax.full(shape, 0, typeof(x).dtype)
+    )

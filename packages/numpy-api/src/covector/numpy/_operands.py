@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
-import numpy as np
-
 from covector import lax
 from covector._config import numpy_rank_promotion
 from covector._ir import dtypes
@@ -20,13 +18,15 @@ from covector._run.array import Array
 from covector._trace.trace import Tracer, is_arraylike, typeof
 from covector.errors import ShapeError, warn_user
 
+import numpy as np
+
 ArrayLike = Array | np.ndarray | np.generic | bool | int | float | complex
 DTypeLike = Any  # a dtype, a scalar type of NumPy, Python or this package, or a dtype's name
 Shape = tuple[int, ...]
 Axes = int | Sequence[int] | None
 
 
-# --- checks -----------------------------------------------------------------------------------
+# --- checks --------------------------------------------------------------------------------------
 
 
 def check_arraylike(name: str, *operands: Any) -> None:
@@ -83,7 +83,7 @@ def canonical_shape(name: str, shape: Any) -> Shape:
         if any(isinstance(n, Tracer) for n in np.atleast_1d(np.asarray(shape, object)).flat):
             raise
         raise TypeError(
-            f"{name}: shapes must be 1D sequences of concrete values of integer type, got {shape!r}."
+            f"{name}: a shape must be a sequence of integers that are known, got {shape!r}."
         ) from None
 
 
@@ -122,7 +122,7 @@ def requested_dtype(dtype: DTypeLike, name: str) -> Any:
     return None if dtype is None else dtypes.check_user_dtype(dtype, name)
 
 
-# --- dtypes -----------------------------------------------------------------------------------
+# --- dtypes --------------------------------------------------------------------------------------
 
 
 def promote_dtypes(*operands: Any) -> list[Any]:
@@ -137,7 +137,7 @@ def promote_dtypes_inexact(*operands: Any) -> list[Any]:
 
 def promote_dtypes_numeric(*operands: Any) -> list[Any]:
     """The operands, converted to their common dtype, or to an integer if that is boolean."""
-    return _convert(operands, lambda dtype: np.dtype("int64") if dtype == bool else dtype)
+    return _convert(operands, lambda dtype: np.dtype("int64") if dtypes.is_bool(dtype) else dtype)
 
 
 def _convert(operands: Sequence[Any], adjust: Callable[[np.dtype], np.dtype]) -> list[Any]:
@@ -153,7 +153,7 @@ def _convert(operands: Sequence[Any], adjust: Callable[[np.dtype], np.dtype]) ->
     ]
 
 
-# --- shapes -----------------------------------------------------------------------------------
+# --- shapes --------------------------------------------------------------------------------------
 
 
 def common_shape(name: str, *shapes: Shape) -> Shape:
@@ -206,7 +206,7 @@ def _check_ranks(name: str, shapes: list[Shape], arrays: list[Shape]) -> None:
     warn_user(message)
 
 
-# --- both -------------------------------------------------------------------------------------
+# --- both ----------------------------------------------------------------------------------------
 
 
 def promote(name: str, *operands: Any) -> list[Any]:
@@ -239,6 +239,6 @@ def zero(dtype: Any) -> Any:
 
 
 def scalar(value: Any, dtype: Any) -> Any:
-    """A number as a constant of a dtype. It is weak, so that it does not decide that of a result."""
+    """A number as a constant of a dtype: a weak one, so that it decides nothing about results."""
     constant = np.asarray(value).astype(dtype)[()]
     return lax.convert_element_type(constant, dtype, weak_type=not dtypes.is_bool(dtype))

@@ -262,7 +262,9 @@ def _static_axes(axes: Any) -> Any:
         return index(axes)
     if len(axes) != 2:
         raise TypeError(f"tensordot: axes must be an int, or a pair of axes, got {axes!r}.")
-    return tuple([tuple(map(index, a)) if isinstance(a, (tuple, list)) else (index(a),) for a in axes])
+    return tuple(
+        [tuple(map(index, a)) if isinstance(a, (tuple, list)) else (index(a),) for a in axes]
+    )
 
 
 @library_function(static_argnames=("axes", *_OPTIONS))
@@ -401,7 +403,5 @@ def _cross(a: Any, b: Any, *, axisa: int, axisb: int, axisc: int) -> Any:
         [broadcast_to_shape(part, shape) for part in lax.unstack(v, typeof(v).ndim - 1)]
         for v in (a, b)
     ]
-    parts = [
-        lax.sub(lax.mul(x[i], y[j]), lax.mul(x[j], y[i])) for i, j in ((1, 2), (2, 0), (0, 1))
-    ]
+    parts = [lax.sub(lax.mul(x[i], y[j]), lax.mul(x[j], y[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
     return lax.stack(parts, canonical_axis(axisc, len(shape) + 1))

@@ -10,8 +10,6 @@ import builtins
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -28,6 +26,8 @@ from covector.numpy._operands import (
     requested_dtype,
     scalar,
 )
+
+import numpy as np
 
 
 class _Reduction(NamedTuple):
@@ -148,7 +148,7 @@ def _with_initial(row: _Reduction, out: Any, initial: Any) -> Any:
     check_arraylike(row.name, initial)
     if typeof(initial).shape:
         raise ValueError(
-            f"{row.name}: initial value must be a scalar. Got array of shape {typeof(initial).shape}"
+            f"{row.name}: initial value must be a scalar, got shape {typeof(initial).shape}."
         )
     initial = lax.convert_element_type(initial, typeof(out).dtype)
     if row.dtype is _bool_dtype:
@@ -375,7 +375,7 @@ def count_nonzero(a: Any, axis: Axes = None, keepdims: bool = False) -> Any:
     return sum(not_equal(a, 0), axis=axis, dtype=int, keepdims=keepdims)
 
 
-# --- positions of extrema ---------------------------------------------------------------------------
+# --- positions of extrema ------------------------------------------------------------------------
 
 
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
@@ -424,7 +424,7 @@ def _arg_extremum(a: Any, *, kind: str, axis: int | None, keepdims: bool) -> Any
     return keep_axes(out, shape, axes) if keepdims else out
 
 
-# --- running forms ------------------------------------------------------------------------------------
+# --- running forms -------------------------------------------------------------------------------
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:

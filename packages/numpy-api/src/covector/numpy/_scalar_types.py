@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import ml_dtypes
-import numpy as np
-
 from covector._ir import dtypes
+
+import numpy as np
 
 
 class ScalarType(type):
@@ -99,7 +99,7 @@ def __getattr__(name: str) -> Any:
     return globals()[dtypes.canonicalize_dtype(kinds[name].dtype).name]
 
 
-# --- abstract types and information ---------------------------------------------------------------
+# --- abstract types and information --------------------------------------------------------------
 
 generic = np.generic
 number = np.number

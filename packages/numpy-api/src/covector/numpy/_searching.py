@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
-import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -26,7 +24,9 @@ from covector.numpy._operands import (
     scalar,
 )
 
-# --- choosing -------------------------------------------------------------------------------------------
+import numpy as np
+
+# --- choosing ------------------------------------------------------------------------------------
 
 
 def where(
@@ -88,9 +88,7 @@ def _select(condlist: list[Any], choicelist: list[Any], default: Any) -> Any:
     return out
 
 
-def piecewise(
-    x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any
-) -> Any:
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """Each element by the function, or number, of the first condition that holds for it.
 
     A further function is for elements for which none holds; without it they become 0.
@@ -118,7 +116,7 @@ def piecewise(
     return broadcast_to_shape(out, typeof(x).shape)
 
 
-# --- positions of nonzero elements ------------------------------------------------------------------------
+# --- positions of nonzero elements ---------------------------------------------------------------
 
 
 def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, ...]:
@@ -259,7 +257,7 @@ def extract(condition: Any, arr: Any, *, size: Any = None, fill_value: Any = 0) 
     return compress(flat, arr, size=size, fill_value=fill_value)
 
 
-# --- in sorted arrays -----------------------------------------------------------------------------------------
+# --- in sorted arrays ----------------------------------------------------------------------------
 
 
 def searchsorted(
@@ -367,5 +365,3 @@ def _isin(element: Any, test_elements: Any, *, invert: bool) -> Any:
     tests = lax.broadcast_in_dim(lax.reshape(tests, (count,)), wide, (len(shape),))
     found = _reductions.any(lax.eq(x, tests), -1)
     return lax.bitwise_not(found) if invert else found
-
-

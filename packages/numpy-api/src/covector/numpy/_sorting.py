@@ -5,8 +5,6 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -17,6 +15,8 @@ from covector.numpy._operands import (
     check_arraylike,
     requested_dtype,
 )
+
+import numpy as np
 
 
 def sort(
@@ -108,7 +108,9 @@ def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Any:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     check_arraylike("lexsort", *keys)
     if len({typeof(k).shape for k in keys}) > 1:
-        raise ValueError(f"lexsort: keys must have one shape, got {[typeof(k).shape for k in keys]}.")
+        raise ValueError(
+            f"lexsort: keys must have one shape, got {[typeof(k).shape for k in keys]}."
+        )
     if typeof(keys[0]).ndim == 0:
         return asarray(np.int32(0))
     return _lexsort(keys, axis=canonical_axis(axis, typeof(keys[0]).ndim))
@@ -134,7 +136,9 @@ def sort_complex(a: Any) -> Any:
 
 
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
-    """Elements ordered so that the k-th is in its sorted place, none before it is larger, none behind smaller.
+    """Elements ordered so that the k-th is in its sorted place.
+
+    None before it is larger, none behind it is smaller.
 
     >>> print(jnp.partition(jnp.array([5, 1, 4, 2]), 1)[1])
     2
@@ -185,5 +189,3 @@ def _top_k(a: Any, *, k: int, axis: int, smallest: bool) -> tuple[Any, Any]:
     first = [slice(None)] * typeof(a).ndim
     first[axis] = slice(k)
     return values[tuple(first)], places[tuple(first)]
-
-

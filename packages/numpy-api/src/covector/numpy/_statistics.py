@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -30,10 +28,12 @@ from covector.numpy._operands import (
 )
 from covector.numpy._searching import where as select_where
 
+import numpy as np
+
 _AXIS_OPTIONS = ("axis", "dtype", "keepdims")
 
 
-# --- mean and variance ----------------------------------------------------------------------------------
+# --- mean and variance ---------------------------------------------------------------------------
 
 
 def mean(
@@ -271,7 +271,7 @@ def _weights_along(a: Any, weights: Any, axis: Axes) -> Any:
     return lax.broadcast_in_dim(weights, shape, axes)
 
 
-# --- ignoring NaN -----------------------------------------------------------------------------------------
+# --- ignoring NaN --------------------------------------------------------------------------------
 
 
 def _without_nan(a: Any, fill: Any) -> Any:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
 from typing import Any
-
-import numpy as np
 
 from covector import lax
 from covector._api.jit import library_function
@@ -25,6 +22,8 @@ from covector.numpy._operands import (
     promote_dtypes,
     scalar,
 )
+
+import numpy as np
 
 
 def take(
@@ -53,9 +52,7 @@ def take(
     check_no_out("take", out)
     check_arraylike("take", a, indices)
     if not dtypes.is_integer(typeof(indices).dtype):
-        raise ValueError(
-            f"take: indices must have an integer type, got {typeof(indices).dtype}."
-        )
+        raise ValueError(f"take: indices must have an integer type, got {typeof(indices).dtype}.")
     if mode == "raise":
         raise NotImplementedError(
             "The 'raise' mode to jnp.take is not supported: values are not known when a program is "
@@ -93,9 +90,7 @@ def _take(a: Any, indices: Any, *, axis: int, mode: str, fill_value: Any, hints:
         start_index_map=(axis,),
     )
     sizes = [1 if i == axis else n for i, n in enumerate(shape)]
-    return lax.gather(
-        a, positions, numbers, sizes, mode=mode, fill_value=fill_value, **dict(hints)
-    )
+    return lax.gather(a, positions, numbers, sizes, mode=mode, fill_value=fill_value, **dict(hints))
 
 
 def wrap_around(positions: Any, n: int) -> Any:
@@ -136,7 +131,10 @@ def take_along_axis(
         )
     if axis is None:
         if typeof(indices).ndim != 1:
-            raise ValueError(f"take_along_axis indices must be 1D if axis=None, got shape {typeof(indices).shape}")
+            raise ValueError(
+                "take_along_axis: with axis=None, indices must be a vector, got shape "
+                f"{typeof(indices).shape}."
+            )
         arr, axis = _flat(arr), 0
     if typeof(arr).ndim != typeof(indices).ndim:
         raise ShapeError(
@@ -289,5 +287,3 @@ def _choose(a: Any, choices: list[Any], *, mode: str) -> Any:
         return cases[0]
     number = lax.convert_element_type(broadcast_to_shape(number, shape), np.dtype("int32"))
     return lax.select_n(number, *cases)
-
-

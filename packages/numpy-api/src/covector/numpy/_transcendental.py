@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from covector import lax
 from covector._ir import dtypes
 from covector._trace.trace import typeof
@@ -17,13 +15,15 @@ from covector.numpy._arithmetic import full_shape
 from covector.numpy._operands import promote_inexact, scalar, zero
 from covector.numpy._ufunc import binary, ufunc, unary
 
+import numpy as np
+
 
 def _scaled(compute: Any, factor: float) -> Any:
     """A function's result times a constant."""
     return lambda x: lax.mul(compute(x), scalar(factor, typeof(x).dtype))
 
 
-# --- exponentials and logarithms ----------------------------------------------------------------
+# --- exponentials and logarithms -----------------------------------------------------------------
 
 exp = unary("exp", "exp", "The exponential of each element.", ("exp(1.0)", "2.7182817"))
 exp2 = unary("exp2", "exp2", "Two to the power of each element.", ("exp2(3)", "8.0"))
@@ -77,7 +77,7 @@ logaddexp2 = ufunc(
     ("logaddexp2(1000.0, 1000.0)", "1001.0"), -np.inf, promote_inexact,
 )  # fmt: skip
 
-# --- roots --------------------------------------------------------------------------------------
+# --- roots ---------------------------------------------------------------------------------------
 
 sqrt = unary("sqrt", "sqrt", "The square root of each element.", ("sqrt(9)", "3.0"))
 cbrt = unary("cbrt", "cbrt", "The cube root of each element.", ("cbrt(27)", "3.0"))
@@ -106,7 +106,7 @@ hypot = binary(
     ("hypot(3, 4)", "5.0"), promote_inexact,
 )  # fmt: skip
 
-# --- angles -------------------------------------------------------------------------------------
+# --- angles --------------------------------------------------------------------------------------
 
 sin = unary("sin", "sin", "The sine of an angle in radians.", ("sin(0.5)", "0.47942555"))
 cos = unary("cos", "cos", "The cosine of an angle in radians.", ("cos(0.5)", "0.87758255"))

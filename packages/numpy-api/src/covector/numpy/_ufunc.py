@@ -71,7 +71,7 @@ def ufunc(
     promote: Promote = _operands.promote,
     operands: int = 2,
 ) -> Any:
-    """A function with the interface of `numpy.ufunc`: attributes, and methods such as ``reduce``."""
+    """A function with the attributes and methods of `numpy.ufunc`, such as ``reduce``."""
 
     def one(x: Any, /, *, out: None = None, where: None = None) -> Any:
         _check_options(name, out, where)
