@@ -20,7 +20,7 @@ from covector.lax._axes import shift_axes
 from covector.lax._nary import ANY, NUMBER, check_kind
 from covector.lax._rules import tangents_by
 from covector.lax.compare import zero_unless
-from covector.lax.filling import full_of
+from covector.lax.filling import full_of, place
 from covector.lax.reduce_lowering import lower_reduction_by
 from covector.lax.shape import broadcast_axes
 
@@ -37,7 +37,7 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
     >>> lax.reduce_sum(np.arange(6).reshape(2, 3), (1,))
     Array([ 3, 12], dtype=int32)
     """
-    return _reduce(reduce_sum_p, operand, axes)
+    return place(_reduce(reduce_sum_p, operand, axes), out_sharding)
 
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
@@ -57,7 +57,7 @@ def reduce_max(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
     >>> lax.reduce_max(np.array([2, 3]), (0,))
     Array(3, dtype=int32)
     """
-    return _reduce(reduce_max_p, operand, axes)
+    return place(_reduce(reduce_max_p, operand, axes), out_sharding)
 
 
 def reduce_min(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
@@ -66,7 +66,7 @@ def reduce_min(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
     >>> lax.reduce_min(np.array([2, 3]), (0,))
     Array(2, dtype=int32)
     """
-    return _reduce(reduce_min_p, operand, axes)
+    return place(_reduce(reduce_min_p, operand, axes), out_sharding)
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:

@@ -20,6 +20,7 @@ from covector._tree.registry import dispatch_registry
 from covector.lax._axes import int_tuple, shift_axes
 from covector.lax._region import lower_reduction
 from covector.lax._rules import call_on_scalars, tangents_by
+from covector.lax.filling import place
 from covector.lax.reduce import REDUCTION_BY, halves, reduced_shape, rows_of
 from covector.lax.shape import reshape
 
@@ -61,9 +62,10 @@ def reduce(
     jaxpr = _stage(computation, tree, [a.update(shape=(), weak_type=False) for a in avals])
     primitive = _named_reduction(jaxpr, inits, avals)
     if primitive is not None:
-        return tree.unflatten([primitive.bind(leaves[0], axes=axes)])
-    outs = reduce_p.bind(*leaves, *inits, jaxpr=jaxpr, dimensions=axes)
-    return tree.unflatten(outs)
+        outs = [primitive.bind(leaves[0], axes=axes)]
+    else:
+        outs = reduce_p.bind(*leaves, *inits, jaxpr=jaxpr, dimensions=axes)
+    return tree.unflatten([place(x, out_sharding) for x in outs])
 
 
 def _as_init(value: Any, operand: ShapedArray) -> Any:

@@ -26,6 +26,7 @@ from covector.lax._axes import (
     sizes_of,
 )
 from covector.lax.filling import full_of as full_of
+from covector.lax.filling import place
 from covector.lax.filling import zeros_of as zeros_of
 
 # --- broadcast_in_dim --------------------------------------------------------------------------
@@ -55,8 +56,9 @@ def broadcast_in_dim(
     shape = sizes_of("broadcast_in_dim", "shape", shape)
     dims = int_tuple("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
     if _unchanged(operand, shape) and dims == tuple(range(len(shape))):
-        return operand
-    return broadcast_in_dim_p.bind(operand, shape=shape, broadcast_dimensions=dims)
+        return place(operand, out_sharding)
+    out = broadcast_in_dim_p.bind(operand, shape=shape, broadcast_dimensions=dims)
+    return place(out, out_sharding)
 
 
 def _unchanged(operand: Any, shape: tuple[int, ...]) -> bool:
@@ -130,7 +132,7 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
     sizes = sizes_of("broadcast", "sizes", sizes)
     shape = typeof(operand).shape
     dims = range(len(sizes), len(sizes) + len(shape))
-    return broadcast_in_dim(operand, (*sizes, *shape), tuple(dims))
+    return broadcast_in_dim(operand, (*sizes, *shape), tuple(dims), out_sharding=out_sharding)
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
@@ -211,8 +213,8 @@ def reshape(
     if dimensions is not None:
         operand = transpose(operand, dimensions)
     if _unchanged(operand, new_sizes):
-        return operand
-    return reshape_p.bind(operand, new_sizes=new_sizes)
+        return place(operand, out_sharding)
+    return place(reshape_p.bind(operand, new_sizes=new_sizes), out_sharding)
 
 
 def _abstract_reshape(aval: ShapedArray, *, new_sizes: tuple[int, ...]) -> ShapedArray:
