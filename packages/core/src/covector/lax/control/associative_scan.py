@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from covector import lax
 from covector._api.autodiff import as_array
 from covector._trace.trace import typeof
 from covector._tree.prefix import path_text
@@ -37,8 +38,6 @@ def associative_scan(
     >>> lax.associative_scan(lax.add, numpy.arange(5)).tolist()
     [0, 1, 3, 6, 10]
     """
-    from covector import lax
-
     check_callable("associative_scan", fn=fn)
     leaves, _ = leaf_avals("associative_scan", "elems", elems)
     tree = dispatch_registry.flatten(elems)[1]
@@ -112,28 +111,20 @@ def _prefixes(combine: Callable, arrays: list[Any], axis: int, size: int) -> lis
 
 
 def _every_second(x: Any, axis: int, start: int, stop: int) -> Any:
-    from covector import lax
-
     return lax.slice_in_dim(x, min(start, stop), stop, 2, axis)
 
 
 def _part(x: Any, axis: int, start: int, stop: int) -> Any:
-    from covector import lax
-
     return x if stop - start == typeof(x).shape[axis] else lax.slice_in_dim(x, start, stop, 1, axis)
 
 
 def _join(parts: list[Any], axis: int) -> Any:
-    from covector import lax
-
     parts = [x for x in parts if typeof(x).shape[axis]]
     return parts[0] if len(parts) == 1 else lax.concatenate(parts, axis)
 
 
 def _interleave(even: Any, odd: Any, axis: int) -> Any:
     """Elements of ``even`` and ``odd`` in turn; ``even`` may have one more."""
-    from covector import lax
-
     shape = typeof(odd).shape
     count = shape[axis]
     head = _part(even, axis, 0, count)

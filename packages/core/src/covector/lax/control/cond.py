@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from covector import lax
 from covector._api.tracing import Staged, function_name
 from covector._config import disable_jit
 from covector._ir import dtypes
@@ -215,8 +216,6 @@ def _predicate(pred: Any) -> Any:
         )
     if not hasattr(pred, "aval"):
         return bool(pred)
-    from covector import lax
-
     return lax.ne(pred, np.zeros((), aval.dtype)[()])
 
 
@@ -236,8 +235,6 @@ def _branch_index(index: Any, count: int) -> Any:
         raise ValueError("lax.switch: Empty branch sequence; give at least one function.")
     if not hasattr(index, "aval"):
         return np.int32(min(max(int(index), 0), count - 1))
-    from covector import lax
-
     # Clamp before narrowing, in a type that holds both the index and the bounds.
     top = min(count - 1, int(np.iinfo(aval.dtype).max))
     clamped = lax.clamp(np.asarray(0, aval.dtype)[()], index, np.asarray(top, aval.dtype)[()])
@@ -456,8 +453,6 @@ def _batch(axis: Any, args: list, dims: tuple, *, branches: Any, platforms: Any)
 
 def _batch_selector(axis: Any, args: list, dims: tuple, branches: Any) -> tuple[list, list]:
     """Run every branch on all lanes, and keep in each lane what its own branch gives."""
-    from covector import lax
-
     selector, *operands = args
     outs: list[Any] = []
     for position, branch in enumerate(branches):

@@ -10,20 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from covector import lax
 from covector._trace.trace import typeof
 
 
 def any_lane(mask: Any) -> Any:
     """Whether the mask holds anywhere."""
-    from covector import lax
-
     return lax.reduce_or(mask, (0,))
 
 
 def select_lanes(mask: Any, chosen: Any, other: Any, dim: int = 0) -> Any:
     """``chosen`` in the lanes of the mask, else ``other``; both have their lanes along ``dim``."""
-    from covector import lax
-
     full = lax.broadcast_in_dim(mask, typeof(chosen).shape, (dim,))
     return lax.select(full, chosen, other)
 
@@ -33,8 +30,6 @@ def borrow_lane(mask: Any, values: Sequence[Any], dims: Sequence[int | None]) ->
 
     So that a program never meets values that no lane meant for it.
     """
-    from covector import lax
-
     first = lax.argmax(mask, 0, np.int32)
 
     def borrowed(x: Any, dim: int | None) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from covector import lax
 from covector._api.autodiff import as_array
 from covector._config import disable_jit
 from covector._ir import dtypes
@@ -212,7 +213,6 @@ def _known_bounds(lower: Any, upper: Any) -> tuple[int, int] | None:
 
 
 def _fori_scan(first: int, length: int, body_fun: Callable, carry: Carry, unroll: Any) -> Any:
-    from covector import lax
     from covector.lax.control.scan import scan_carry
 
     def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -224,16 +224,12 @@ def _fori_scan(first: int, length: int, body_fun: Callable, carry: Carry, unroll
 
 
 def _with_dtype(bound: Any, dtype: np.dtype) -> Any:
-    from covector import lax
-
     return (
         as_array(bound) if typeof(bound).dtype == dtype else lax.convert_element_type(bound, dtype)
     )
 
 
 def _fori_while(lower: Any, upper: Any, dtype: np.dtype, body_fun: Callable, carry: Carry) -> Any:
-    from covector import lax
-
     start, stop = [_with_dtype(x, dtype) for x in (lower, upper)]
     one = 1 if typeof(start).weak_type else np.ones((), dtype)[()]
     counted = carry._replace(tree=(start, carry.tree), counted=True)

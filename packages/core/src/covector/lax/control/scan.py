@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from covector import lax
 from covector._api.autodiff import as_array
 from covector._api.tracing import Staged, function_name
 from covector._config import disable_jit
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
 from covector._trace.primitive import Primitive
-from covector._trace.trace import Tracer, typeof
+from covector._trace.trace import typeof
 from covector._tree.prefix import path_text
 from covector._tree.registry import dispatch_registry
 from covector.errors import ConcretizationTypeError, ShapeError, TracerIntegerConversionError
@@ -61,6 +62,7 @@ def scan(
       xs: an array or a tree of them, of one leading size; or None, with ``length``.
       reverse: go from the last slice to the first (ys are in the order of xs in any case).
       unroll: how many steps to write out in one turn of the loop; True, or 0, for all.
+      _split_transpose: accepted, without effect.
 
     Raises:
       TypeError: f returns no pair, or a carry of another type.
@@ -85,10 +87,10 @@ def scan(
                 f"scan body output must be a pair (carry, y), but {function_name(f)} returned "
                 f"{_described(out)}. Return (carry, None) from a function without outputs."
             )
-        return out[0], out[1]
+        return out
 
     carry = carry_of("scan", f, 0, init)
-    return _scan(body, carry, xs, slices, bool(reverse), unroll, bool(_split_transpose))
+    return _scan(body, carry, xs, slices, bool(reverse), unroll)
 
 
 def _described(out: Any) -> str:
@@ -123,7 +125,6 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
 
 def _map_in_batches(f: Callable[[Any], Any], xs: Any, size: int) -> Any:
-    from covector import lax
     from covector._api.vmap import vmap
 
     count, rest = divmod(_slices_of("map", xs, None).length, size)
@@ -155,7 +156,7 @@ def scan_carry(step: Callable[[Any], Any], carry: Carry, length: int, unroll: An
         return step(state), None
 
     unroll = _unroll_count(carry.caller, unroll, length)
-    return _scan(body, carry, None, _Slices([], (), length), False, unroll, False)[0]
+    return _scan(body, carry, None, _Slices([], (), length), False, unroll)[0]
 
 
 # --- arguments ------------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ def _length(caller: str, length: Any) -> int:
             f"iteration with a dynamic length, use `while_loop` or `fori_loop`. {error}"
         ) from None
     except TypeError:
-        if isinstance(length, Tracer) or int(length) != length:
+        if not isinstance(length, (float, np.floating)) or int(length) != length:
             raise TypeError(f"{caller}: length must be an integer, got {length!r}.") from None
         result = int(length)
     if result < 0:
@@ -231,8 +232,6 @@ def _unroll_count(caller: str, unroll: Any, length: int) -> int:
 
 def _scan_in_python(f: Callable, init: Any, xs: Any, slices: _Slices, reverse: bool) -> Any:
     """Step by step, for `disable_jit`."""
-    from covector import lax
-
     if slices.length == 0:
         raise ValueError(
             "zero-length scan is not supported in disable_jit() mode because the output type is "
@@ -256,7 +255,6 @@ def _scan(
     slices: _Slices,
     reverse: bool,
     unroll: int,
-    split_transpose: bool,
 ) -> tuple[Any, Any]:
     """Stage the body, and apply `scan_p` to what varies."""
     leaves, staged = _stage_body(body, carry, xs, slices)
@@ -283,15 +281,12 @@ def _scan(
         unroll=unroll,
         num_consts=num_consts + sum(fixed),
         num_carry=sum(varying),
-        split_transpose=split_transpose,
     )
     finals, stacks = split(outs, sum(varying))
     finals = _or_given(spread(finals, varying), leaves)
     given = [None if c is None else slices.leaves[c] for c in copied]
-    carry_tree, ys_tree = staged.out_tree.children()
-    return carry_tree.unflatten(finals), ys_tree.unflatten(
-        _or_given(spread(stacks, computed), given)
-    )
+    stacked = _or_given(spread(stacks, computed), given)
+    return staged.out_tree.unflatten([*finals, *stacked])
 
 
 def _stage_body(body: Callable, carry: Carry, xs: Any, slices: _Slices) -> tuple[list[Any], Staged]:
