@@ -172,6 +172,7 @@ bitcast_convert_type_p = Primitive(
         "bitcast_convert", args, in_avals, out_avals
     ),
     batch=_batch_bitcast,
+    elementwise=True,
     differentiable=False,
 )
 

@@ -11,10 +11,10 @@ import jaxlib._jax as _jaxlib
 import numpy as np
 from covector._config import legacy_prng_key
 from covector._ir import dtypes
-from covector._ir.avals import ShapedArray
-from covector._trace.trace import Tracer
-from covector.errors import ShapeError, warn_user
+from covector._trace.trace import Tracer, typeof
+from covector.errors import ShapeError, TracerIntegerConversionError, warn_user
 from covector.lax._axes import sizes_of
+from covector.lax.shape import broadcast_shapes
 from covector.random._implementation import KeyImplementation, Shape, resolve
 from covector.random._key_array import PRNGKeyArray
 
@@ -35,7 +35,8 @@ def key_parts(name: str, key: Any) -> tuple[KeyImplementation, Any, bool]:
         check_key_data(name, implementation, data)
         return implementation, data, True
     implementation = resolve(None)
-    check_key_data(name, implementation, key)
+    if getattr(key, "aval", None) is not implementation.key_aval:
+        check_key_data(name, implementation, key)
     if legacy_prng_key.value != "allow":
         _object_to_plain_key(name)
     return implementation, key, False
@@ -43,10 +44,14 @@ def key_parts(name: str, key: Any) -> tuple[KeyImplementation, Any, bool]:
 
 def single_key(name: str, key: Any) -> tuple[KeyImplementation, Any, bool]:
     """Like `key_parts`, for functions that take one key, not an array of them."""
+    if type(key) is PRNGKeyArray:
+        implementation = key._impl
+        if getattr(key._base_array, "aval", None) is implementation.key_aval:
+            return implementation, key._base_array, True
     parts = key_parts(name, key)
-    implementation, data, _ = parts
+    implementation, data, typed = parts
     if data.shape != implementation.key_shape:
-        shape = data.shape if key is data else key.shape
+        shape = key.shape if typed else data.shape
         raise ValueError(
             f"{name} accepts a single key, but was given a key array of shape {shape}. Use "
             f"covector.vmap to map {name} over keys."
@@ -95,22 +100,40 @@ def shape_of(name: str, shape: Any, argument: str = "shape") -> Shape:
                 break
         else:
             return shape
-    return sizes_of(name, argument, shape)
+    try:
+        return sizes_of(name, argument, shape)
+    except TracerIntegerConversionError as error:
+        raise TracerIntegerConversionError(
+            f"{name}: {argument} must be integers that are known while tracing, but got {shape}. "
+            f"Shapes cannot depend on traced values. {error}"
+        ) from None
 
 
-def check_parameter_shapes(name: str, shape: Shape, **parameters: ShapedArray) -> None:
-    """Raise `ShapeError` unless each parameter broadcasts to ``shape``."""
-    for parameter, aval in parameters.items():
-        given = aval.shape
-        ends = shape[len(shape) - len(given) :]
-        fits = len(given) <= len(shape) and all(
-            n in (1, m) for n, m in zip(given, ends, strict=True)
-        )
-        if not fits:
+def check_parameters(name: str, shape: Shape | None, **parameters: Any) -> Shape:
+    """The shape that parameters broadcast to: ``shape`` if given, which must hold them.
+
+    Raises:
+      TypeError: a parameter is no array or number.
+      ShapeError: the shapes do not fit.
+    """
+    shapes = [_parameter_shape(name, argument, x) for argument, x in parameters.items()]
+    if shape is None:
+        return broadcast_shapes(*shapes) if any(shapes) else ()
+    for argument, given in zip(parameters, shapes, strict=True):
+        ends = shape[max(len(shape) - len(given), 0) :]
+        if len(given) > len(shape) or any(n not in (1, m) for n, m in zip(given, ends)):
             raise ShapeError(
-                f"{name}: {parameter} must broadcast to the result's shape {shape}, but it has "
-                f"shape {given}. Give a shape that the parameters broadcast to."
+                f"{name}: {argument} must broadcast to the result's shape {shape}, but it has "
+                f"shape {given}. Give a shape that all parameters broadcast to."
             )
+    return shape
+
+
+def _parameter_shape(name: str, argument: str, x: Any) -> Shape:
+    try:
+        return typeof(x).shape
+    except TypeError as error:
+        raise TypeError(f"{name}: {argument} must be an array or a number. {error}") from None
 
 
 # --- dtypes ---------------------------------------------------------------------------------------

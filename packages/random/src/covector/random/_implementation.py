@@ -11,7 +11,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from covector._config import default_prng_impl
+from covector._ir.avals import ShapedArray
 from covector._ir.dtypes import ExtendedDType, prng_key
 from covector.errors import did_you_mean
 
@@ -36,6 +38,7 @@ class KeyImplementation:
     __slots__ = (
         "dtype",
         "fold_in",
+        "key_aval",
         "key_shape",
         "name",
         "random_bits",
@@ -65,6 +68,7 @@ class KeyImplementation:
         self.fold_in = fold_in
         self.random_bits = random_bits
         self.work_shape = work_shape
+        self.key_aval = ShapedArray(key_shape, np.uint32)
         self.dtype = KeyDType(self)
 
     def __repr__(self) -> str:

@@ -94,7 +94,9 @@ def _host_seed(name: str, seed: Any, offset: int) -> tuple[int, bool]:
         if not -(2**63) <= seed < 2**63:
             raise OverflowError(f"{name}: seed must fit 64 bits, but got {seed}.")
         return seed + offset, enable_x64.value
-    if type(seed) is PRNGKeyArray or not isinstance(seed, (int, float, np.ndarray, np.generic)):
+    if type(seed) is PRNGKeyArray:
+        raise TypeError(f"{name} accepts a scalar seed, but was given a PRNG key.")
+    if not isinstance(seed, (int, float, np.ndarray, np.generic)):
         raise TypeError(
             f"{name}: seed must be a scalar integer, but got {seed!r:.80} of type {type(seed)}."
         )

@@ -10,7 +10,7 @@ from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.lax.filling import place
-from covector.random._arguments import check_parameter_shapes, float_dtype, shape_of, single_key
+from covector.random._arguments import check_parameters, float_dtype, shape_of, single_key
 from covector.random._implementation import KeyImplementation, Shape
 from covector.random._layout import from_work_shape
 
@@ -86,6 +86,7 @@ def uniform(
     if type(minval) is float and type(maxval) is float and minval == 0.0 and maxval == 1.0:
         drawn = _unit_uniform(data, implementation, shape, dtype)
     else:
+        check_parameters("uniform", shape, minval=minval, maxval=maxval)
         drawn = _uniform(data, minval, maxval, implementation, shape, dtype)
     return place(drawn, out_sharding)
 
@@ -107,7 +108,6 @@ def _uniform(
     shape: Shape,
     dtype: np.dtype,
 ) -> Any:
-    check_parameter_shapes("uniform", shape, minval=typeof(minval), maxval=typeof(maxval))
     low, high = [lax.convert_element_type(bound, dtype) for bound in (minval, maxval)]
     if low.ndim or high.ndim:
         drawn = _unit_uniform(data, implementation, shape, dtype)

@@ -1,0 +1,170 @@
+"""Typed keys: what they print, what they answer, where they may be put."""
+
+import copy
+import pickle
+
+import covector
+import numpy as np
+import pytest
+from covector import random
+from covector.random._key_array import PRNGKeyArray
+
+SAME_AS_ORACLE = [
+    "random.key(0)",
+    "random.split(random.key(0), 3)",
+    "random.split(random.key(0), (2, 3))[1]",
+    "random.split(random.key(0), 3)[-1]",
+    "random.split(random.key(0), 3)[1:]",
+    "random.split(random.key(0), 3)[None]",
+    "random.split(random.key(0), 3)[..., 0]",
+    "random.split(random.key(0), (2, 3))[:, 1]",
+    "random.split(random.key(0), 3)[jnp.array([0, 2])]",
+    "random.split(random.key(0), 3)[np.array([True, False, True])]",
+    "jax.jit(lambda keys, i: keys[i])(random.split(random.key(0), 3), 1)",
+    "random.split(random.key(0), (2, 3)).reshape(3, 2)",
+    "random.split(random.key(0), (2, 3)).reshape((-1,))",
+    "random.split(random.key(0), (2, 3)).ravel()",
+    "random.split(random.key(0), (2, 3)).flatten()",
+    "random.split(random.key(0), (2, 3)).T",
+    "random.split(random.key(0), (2, 3)).transpose(1, 0)",
+    "random.split(random.key(0), (2, 3)).swapaxes(0, -1)",
+    "random.split(random.key(0), (2, 1)).squeeze()",
+    "random.split(random.key(0), (2, 1)).squeeze(1)",
+    "list(random.split(random.key(0), 2))",
+    "len(random.split(random.key(0), 3))",
+    "random.split(random.key(0), 3) == random.key(0)",
+    "random.split(random.key(0), 3) == random.split(random.key(0), (2, 3))",
+    "random.key(0) != random.key(1)",
+    "random.key(0) == None",
+    "[random.key(0).ndim, random.key(0).size, random.key(0).nbytes, random.key(0).itemsize]",
+    "[random.key(0).shape, random.key(0).is_fully_addressable, random.key(0).committed]",
+    "random.key_data(random.key(7))",
+    "random.key_data(np.zeros(2, np.uint32))",
+    "random.wrap_key_data(jnp.zeros((4, 2), jnp.uint32))",
+    "random.wrap_key_data(np.zeros(2, np.uint32), impl='threefry2x32')",
+    "random.wrap_key_data(np.zeros(2, np.uint32), dtype=random.key_dtype())",
+    "random.key_impl(random.key(0))",
+    "random.key_impl(random.PRNGKey(0))",
+    "random.key(3, dtype='threefry2x32')",
+    "random.clone(random.split(random.key(0)))",
+    "random.clone(random.PRNGKey(0))",
+    "jax.device_put(random.key(3))",
+    "jax.tree.leaves({'a': random.key(3)})",
+    "jax.tree.map(lambda k: k.shape, random.split(random.key(0)))",
+    "isinstance(random.key(0), jax.Array)",
+    "jnp.issubdtype(random.key(0).dtype, jax.dtypes.prng_key)",
+    "str(random.key(0).dtype)",
+    "print(random.key(0))",
+    "print(random.split(random.key(0), (2, 2)))",
+    "repr(random.split(random.key(0), 3))",
+    "jax.vmap(random.split, out_axes=-1)(random.split(random.key(0), 3))",
+    "jax.vmap(lambda k: random.normal(k), in_axes=-1)(random.split(random.key(0), 3))",
+    "jax.vmap(lambda k: k.shape and random.bits(k[0]), in_axes=-1)"
+    "(random.split(random.key(0), (2, 3)))",
+]
+
+
+@pytest.mark.parametrize("snippet", SAME_AS_ORACLE)
+def test_as_the_oracle(oracle, snippet):
+    oracle.compare(snippet, exact=True)
+
+
+def test_the_flag_for_typed_keys_everywhere(oracle):
+    oracle.using(enable_custom_prng=True).compare("random.PRNGKey(0)")
+
+
+def test_a_key_is_a_leaf_for_users_and_an_array_for_programs():
+    key = random.key(0)
+    assert covector.tree.leaves([key]) == [key]
+    program = covector.make_jaxpr(random.bits)(key)
+    assert [str(aval) for aval in program.in_avals] == ["u32[2]"]
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: x.copy()])
+def test_copies(copied):
+    keys = random.split(random.key(5), 3)
+    assert (np.asarray(random.key_data(copied(keys))) == random.key_data(keys)).all()
+
+
+def test_pickle():
+    keys = random.split(random.key(5), 3)
+    loaded = pickle.loads(pickle.dumps(keys))
+    assert type(loaded) is PRNGKeyArray
+    assert loaded.dtype is keys.dtype
+    assert (np.asarray(random.key_data(loaded)) == random.key_data(keys)).all()
+    assert pickle.loads(pickle.dumps(keys.dtype)) is keys.dtype
+
+
+def test_devices():
+    device = covector.devices()[-1]
+    key = covector.device_put(random.key(0), device)
+    assert key.devices() == {device}
+    assert key.committed
+    assert key.addressable_shards[0].data.shape == ()
+    assert random.normal(key).devices() == {device}
+    assert random.split(key).devices() == {device}
+
+
+def test_waiting_and_deleting():
+    key = random.key(0)
+    assert key.block_until_ready() is key
+    covector.block_until_ready({"a": key})
+    assert not key.is_deleted()
+    key.delete()
+    assert key.is_deleted()
+    assert "deleted" in repr(key)
+
+
+def test_donation():
+    keys = random.split(random.key(0), 3)
+    covector.jit(lambda k: random.split(k[0], 3), donate_argnums=0)(keys)
+    assert keys.is_deleted()
+
+
+def test_a_dtype_for_each_implementation():
+    assert random.key_dtype() is random.key(1).dtype is random.key_dtype("threefry2x32")
+    assert random.key_dtype() != np.dtype("float32")
+    assert random.key_dtype().itemsize == 8
+
+
+ERRORS = [
+    "random.key(0) == random.PRNGKey(0)",
+    "random.key(0) == 3",
+    "random.key(0) + 1",
+    "random.key(0) < random.key(1)",
+    "random.split(random.key(0), 2) == random.split(random.key(0), 3)",
+    "len(random.key(0))",
+    "list(random.key(0))",
+    "hash(random.key(0))",
+    "bool(random.key(0))",
+    "float(random.key(0))",
+    "int(random.key(0))",
+    "np.asarray(random.key(0))",
+    "random.split(random.key(0), 3)[0, 0]",
+    "random.split(random.key(0), (2, 3)).reshape(4)",
+    "lax.add(random.key(0), 1)",
+    "jnp.sin(random.key(0))",
+    "jax.grad(lambda k: 1.)(random.key(0))",
+    "jax.vmap(random.normal)(random.key(0))",
+    "jax.vmap(random.normal, in_axes=1)(random.split(random.key(0), 2))",
+    "jax.vmap(random.split, out_axes=2)(random.split(random.key(0), 3))",
+    "random.key(0, impl='philox')",
+    "random.key(0, impl=3)",
+    "random.key(0, impl='threefry2x32', dtype='threefry2x32')",
+    "random.wrap_key_data(jnp.zeros(3, jnp.uint32))",
+    "random.wrap_key_data(jnp.zeros(2, jnp.int32))",
+    "random.wrap_key_data(random.key(0))",
+    "random.key_data(jnp.zeros(2))",
+    "random.key_data(3)",
+    "random.key_impl(3)",
+]
+
+
+@pytest.mark.parametrize("snippet", ERRORS)
+def test_errors(oracle, snippet):
+    oracle.compare_error(snippet)
+
+
+def test_an_index_out_of_bounds():
+    with pytest.raises(IndexError):
+        random.split(random.key(0), 3)[5]
