@@ -130,6 +130,7 @@ class Jaxpr:
         "_plan",
         "effects",
         "eqns",
+        "forwarded",
         "in_avals",
         "invars",
         "key",
@@ -149,6 +150,11 @@ class Jaxpr:
         self.out_avals = tuple([v.aval for v in outvars])
         # Positions of inputs that may be Python numbers.
         self.weak_scalars = [i for i, a in enumerate(self.in_avals) if a.weak_type and not a.shape]
+        # The inputs that the outputs are, for a program that computes nothing (the transpose of a
+        # sum is one), which then need not run.
+        self.forwarded: list[int] | None = None
+        if not self.eqns and all(v in self.invars for v in self.outvars):
+            self.forwarded = [self.invars.index(v) for v in self.outvars]
         self.effects = _union_effects(eqns)
         self.key = key
         self.memo: dict[Any, Any] = {}

@@ -69,6 +69,8 @@ class EvalTrace(Trace):
     __slots__ = ()
 
     def call(self, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
+        if jaxpr.forwarded is not None:
+            return [args[i] for i in jaxpr.forwarded]
         executable = jaxpr._executable
         if executable is None:
             from covector._run.dispatch import executable_of
