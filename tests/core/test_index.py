@@ -154,3 +154,18 @@ def test_each_element_of_a_batch_has_its_own_start():
         rows = covector.vmap(function)(starts)
         for row, i in zip(rows, starts):
             np.testing.assert_array_equal(row, function(i))
+
+
+@pytest.mark.parametrize("dtype", ("int8", "uint8", "int16"))
+def test_narrow_indices_into_a_long_axis(dtype):
+    """An index dtype that cannot hold the axis' size: JAX 0.12 lets -3 + 300 overflow in int8."""
+    x = np.arange(300)
+    starts = np.array([-3, 100]).astype(dtype)
+
+    def part(i):
+        return lax.dynamic_slice(x, (i,), (2,))
+
+    for i, row in zip(starts, covector.vmap(part)(starts)):
+        place = int(i) % 300
+        for out in (row, part(i), covector.jit(part)(i)):
+            np.testing.assert_array_equal(out, [place, place + 1])

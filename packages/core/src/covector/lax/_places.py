@@ -52,11 +52,11 @@ class ScatterDimensionNumbers(NamedTuple):
     (1,)
     """
 
-    update_window_dims: Sequence[int]
-    inserted_window_dims: Sequence[int]
-    scatter_dims_to_operand_dims: Sequence[int]
-    operand_batching_dims: Sequence[int] = ()
-    scatter_indices_batching_dims: Sequence[int] = ()
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
 
 
 class GatherScatterMode(enum.Enum):

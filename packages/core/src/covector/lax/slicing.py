@@ -244,6 +244,12 @@ def _of_one_dtype(indices: list[Any]) -> list[Any]:
     dtype = strong[0] if strong else dtypes.canonicalize_dtype(np.int64)
     if not dtypes.is_integer(dtype):
         return indices
+    if dtype.itemsize < 4 and builtins.all(d == dtype for d in strong):
+        # Such integers may not hold the axes' sizes.
+        indices = [
+            i if _is_python_int(i) else lax.convert_element_type(i, np.int32) for i in indices
+        ]
+        dtype = np.dtype(np.int32)
     return [dtype.type(i) if _is_python_int(i) and _fits(i, dtype) else i for i in indices]
 
 
@@ -261,7 +267,7 @@ def _from_front(name: str, index: Any, size: int, allow_negative: bool) -> Any:
     aval = typeof(index)
     if not dtypes.is_integer(aval.dtype) or aval.dtype.kind == "u" or aval.shape != ():
         return index  # unsigned; or wrong, and refused by the abstract rule
-    if isinstance(index, np.generic):
+    if isinstance(index, np.integer):
         if index < 0 and not allow_negative:
             raise ValueError(
                 f"{name}: index {index} is out of bounds for an axis of size {size} with "
