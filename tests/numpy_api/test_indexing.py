@@ -1,5 +1,7 @@
 """Indexing: every kind against NumPy, bounds, traced indices, and what eager code compiles."""
 
+import re
+
 import covector
 import covector.numpy as jnp
 import numpy as np
@@ -9,33 +11,44 @@ from covector._run import compile as compilation
 from numpy_api.compare import compare_all, compare_errors
 
 X = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 4)
-ROWS, COLUMNS = np.array([1, 0, 1]), np.array([[0, 1], [1, -1]])
+ROWS, GRID = np.array([1, 0, 1]), np.array([[0, 1], [1, -1]])
 MASK = np.array([True, False, True])
 
-BASIC = [
-    (0,), (-1,), (1, 2), (1, -1, 3), (slice(None),), (slice(1, None),), (slice(None, -1),), (slice(None, None, -1),),
-    (slice(None), slice(0, 3, 2)), (slice(5, 9),), (slice(2, 0),), (slice(None), slice(None, None, -2)),
-    (Ellipsis,), (Ellipsis, 0), (0, Ellipsis, -1), (Ellipsis, slice(1, 3)), (None,), (None, 0), (0, None), (Ellipsis, None),
-    (slice(None), None, slice(1)), (), (1, slice(None), 2), (slice(None), 1, slice(3, 0, -1)), (slice(-9, 9, 2),),
-    (np.int64(1),), (np.array(1),), (True,), (False,), (True, 0), (slice(None), slice(None), slice(3, None, -3)),
-]  # fmt: skip
-ADVANCED = [
-    (ROWS,), (slice(None), ROWS), (COLUMNS,), (ROWS, ROWS), (ROWS, slice(None), ROWS), (0, slice(None), ROWS),
-    (slice(None), 0, ROWS), (ROWS, slice(1, None), 0), (COLUMNS, slice(None), COLUMNS[0]), (slice(None), MASK),
-    (0, MASK), (None, ROWS), (ROWS, None, ROWS), (slice(None), COLUMNS, slice(1, 3)), (Ellipsis, COLUMNS),
-    (ROWS, Ellipsis), (slice(None, None, -1), ROWS, slice(None, None, 2)), (ROWS.astype(np.uint8), -1),
-    (X > 5,), (0, X[0] > 3), (MASK[:2],), (ROWS[:1], MASK), (np.array([], int),),
-    (slice(None), [0, 2]), (ROWS, [0, 1, 2], [3, 2, 1]), (MASK[:2], 1),
-    (slice(1), None, ROWS, None), (ROWS[:, None], None, slice(None), ROWS),
-]  # fmt: skip
+# One index in each column, as it stands between brackets.
+BASIC_TEXT = """
+0           -1          1, 2        1, -1, 3    :           1:          :-1         ::-1
+:, 0:3:2    5:9         2:0         :, ::-2     ...         ..., 0      0, ..., -1  ..., 1:3
+None        None, 0     0, None     ..., None   :, None, :1  ()  1, :, 2     :, 1, 3:0:-1
+-9:9:2      True        False       True, 0     :, :, 3::-3  1, ::-1, None  np.int64(1)
+np.array(1)
+"""
+ADVANCED_TEXT = """
+ROWS                    :, ROWS                 GRID                    ROWS, ROWS
+ROWS, :, ROWS           0, :, ROWS              :, 0, ROWS              ROWS, 1:, 0
+GRID, :, GRID[0]        :, MASK                 0, MASK                 None, ROWS
+ROWS, None, ROWS        :, GRID, 1:3            ..., GRID               ROWS, ...
+::-1, ROWS, ::2         ROWS.astype('u1'), -1   X > 5                   0, X[0] > 3
+MASK[:2]                ROWS[:1], MASK          np.array([], int)       :, [0, 2]
+ROWS, [0, 1, 2], [3, 2, 1]                      MASK[:2], 1             :1, None, ROWS, None
+ROWS[:, None], None, :, ROWS
+"""
 
 
-def name_of(index):
-    return str(index).replace("\n", "").replace(" ", "")[:60]
+def expressions(text):
+    return [part for line in text.splitlines() for part in re.split(r"\s{2,}", line) if part]
 
 
-@pytest.mark.parametrize("index", BASIC + ADVANCED, ids=name_of)
-def test_reading(index):
+def index_of(expression):
+    return eval(f"np.s_[{expression}]")
+
+
+BASIC, ADVANCED = expressions(BASIC_TEXT), expressions(ADVANCED_TEXT)
+EVERY = BASIC + ADVANCED
+
+
+@pytest.mark.parametrize("expression", EVERY)
+def test_reading(expression):
+    index = index_of(expression)
     expected = X[index]
     x = jnp.asarray(X)
     assert x[index].dtype == jnp.float32
@@ -43,8 +56,9 @@ def test_reading(index):
     np.testing.assert_array_equal(covector.jit(lambda v: v[index])(x), expected)
 
 
-@pytest.mark.parametrize("index", [i for i in BASIC + ADVANCED if X[i].size], ids=name_of)
-def test_gradients_of_reading(index):
+@pytest.mark.parametrize("expression", [e for e in EVERY if X[index_of(e)].size])
+def test_gradients_of_reading(expression):
+    index = index_of(expression)
     weights = np.arange(1, X[index].size + 1, dtype=np.float32).reshape(X[index].shape)
     expected = np.zeros_like(X)
     np.add.at(expected, index, weights)
@@ -56,10 +70,9 @@ def test_gradients_of_reading(index):
     np.testing.assert_allclose(covector.jit(covector.grad(loss))(X), expected)
 
 
-@pytest.mark.parametrize(
-    "index", [(ROWS,), (slice(None), COLUMNS), (ROWS, slice(None), ROWS)], ids=name_of
-)
-def test_arrays_of_all_kinds_as_indices(index):
+@pytest.mark.parametrize("expression", ["ROWS,", ":, GRID", "ROWS, :, ROWS"])
+def test_arrays_of_all_kinds_as_indices(expression):
+    index = index_of(expression)
     arrays = [i for i in index if isinstance(i, np.ndarray)]
 
     def read(v, *given):
@@ -147,7 +160,7 @@ def test_errors(oracle):
 
 
 def test_a_traced_mask_names_the_remedy():
-    with pytest.raises(covector.errors.NonConcreteBooleanIndexError, match="jnp.where"):
+    with pytest.raises(covector.errors.NonConcreteBooleanIndexError, match=r"jnp\.where"):
         covector.jit(lambda v: v[v > 2])(X)
 
 
@@ -176,7 +189,7 @@ def test_eager_code_compiles_once_for_all_positions(compiles):
         assert float(x[i]) == i
         assert x[i : i + 3].shape == (3,)
         assert float(x.at[i].set(-1.0)[i]) == -1.0
-        covector.grad(lambda v: v[i] * 2)(x)
+        covector.grad(lambda v, k=i: v[k] * 2)(x)
     covector.clear_caches()
     compiles.clear()
     for i in range(20):

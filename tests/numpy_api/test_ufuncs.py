@@ -1,4 +1,4 @@
-"""Elementwise functions against the oracle: values, dtypes, weak types, over a table of operands."""
+"""Elementwise functions against the oracle: values, dtypes, weak types, over tables."""
 
 import covector.numpy as jnp
 import numpy as np

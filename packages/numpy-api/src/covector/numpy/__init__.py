@@ -23,6 +23,7 @@ _CONTENTS: dict[str, str] = {
     "float8_e5m2fnuz float8_e8m0fnu float_ floating generic iinfo inexact int16 int2 int32 int4 "
     "int64 int8 int_ integer isdtype issubdtype number object_ promote_types result_type "
     "signedinteger single uint uint16 uint2 uint32 uint4 uint64 uint8 unsignedinteger",
+    "_operands": "ComplexWarning ndarray",
     "_creation": "arange array asarray astype copy empty empty_like full full_like geomspace "
     "linspace logspace ones ones_like zeros zeros_like",
     "_arithmetic": "abs absolute add angle around ceil clip conj conjugate copysign divide divmod "
@@ -40,8 +41,8 @@ _CONTENTS: dict[str, str] = {
     "_reductions": "all amax amin any argmax argmin count_nonzero cumprod cumsum cumulative_prod "
     "cumulative_sum max min minmax prod ptp sum",
     "_manipulation": "atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes "
-    "broadcast_to expand_dims flip fliplr flipud matrix_transpose moveaxis ndim permute_dims ravel reshape roll "
-    "rollaxis rot90 shape size squeeze swapaxes transpose",
+    "broadcast_to expand_dims flip fliplr flipud matrix_transpose moveaxis ndim permute_dims ravel "
+    "reshape roll rollaxis rot90 shape size squeeze swapaxes transpose",
     "_joining": "append array_split block column_stack concat concatenate dsplit dstack hsplit "
     "hstack pad repeat split stack tile unstack vsplit vstack",
     "_taking": "choose put put_along_axis take take_along_axis",
@@ -52,10 +53,14 @@ _CONTENTS: dict[str, str] = {
     "vander",
     "_statistics": "average mean nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin "
     "nanprod nanstd nansum nanvar std var",
+    "_ufunc_methods": "ufunc",
     "_sorting": "argpartition argsort lexsort partition sort sort_complex top_k",
     "_einsum": "einsum einsum_path",
     "_products": "cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
 }
+
+# Public modules inside, imported at first use like any name.
+_SUBMODULES = ("linalg",)
 
 _MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in names.split()}
 _CONSTANTS = ("e", "euler_gamma", "inf", "nan", "newaxis", "pi")
@@ -65,6 +70,8 @@ _WIDTH_BY_FLAG = ("complex_", "float_", "int_", "uint")
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
+    if name in _SUBMODULES:
+        return import_module(f"covector.numpy.{name}")
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'covector.numpy' has no attribute {name!r}")
@@ -75,4 +82,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_MODULE_OF, *_CONSTANTS])
+    return sorted([*_MODULE_OF, *_SUBMODULES, *_CONSTANTS])

@@ -442,14 +442,28 @@ def _no_imaginary_part(x: Any) -> Any:
     )
 
 
-real = unary(
-    "real", _if_complex(lambda x: lax.real(x), lambda x: x), "The real part of each element.",
-    ("real(1 + 2j)", "1.0"), keep,
-)  # fmt: skip
-imag = unary(
-    "imag", _if_complex(lambda x: lax.imag(x), _no_imaginary_part),
-    "The imaginary part of each element.", ("imag(1 + 2j)", "2.0"), keep,
-)  # fmt: skip
+@library_function
+def real(val: Any, /) -> Any:
+    """The real part of each element.
+
+    >>> print(jnp.real(1 + 2j))
+    1.0
+    """
+    check_arraylike("real", val)
+    return lax.real(val) if dtypes.is_complex(typeof(val).dtype) else val
+
+
+@library_function
+def imag(val: Any, /) -> Any:
+    """The imaginary part of each element.
+
+    >>> print(jnp.imag(1 + 2j))
+    2.0
+    """
+    check_arraylike("imag", val)
+    return lax.imag(val) if dtypes.is_complex(typeof(val).dtype) else _no_imaginary_part(val)
+
+
 conjugate = unary(
     "conjugate", _if_complex(lambda x: lax.conj(x), lambda x: x),
     "The complex conjugate of each element.", ("conjugate(1 + 2j)", "(1-2j)"), keep,

@@ -20,6 +20,9 @@ from covector.errors import ShapeError, warn_user
 
 import numpy as np
 
+ndarray = Array  # what isinstance(x, jnp.ndarray) asks for, traced arrays included
+ComplexWarning = np.exceptions.ComplexWarning
+
 ArrayLike = Array | np.ndarray | np.generic | bool | int | float | complex
 DTypeLike = Any  # a dtype, a scalar type of NumPy, Python or this package, or a dtype's name
 Shape = tuple[int, ...]

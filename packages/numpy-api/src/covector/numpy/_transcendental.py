@@ -30,12 +30,9 @@ exp2 = unary("exp2", "exp2", "Two to the power of each element.", ("exp2(3)", "8
 expm1 = unary("expm1", "expm1", "exp(x) - 1, exact also near zero.", ("expm1(1e-8)", "1e-08"))
 log = unary("log", "log", "The natural logarithm of each element.", ("log(jnp.e)", "1.0"))
 log1p = unary("log1p", "log1p", "log(1 + x), exact also near zero.", ("log1p(1e-8)", "1e-08"))
-log2 = unary(
-    "log2", lambda x: lax.div(lax.log(x), scalar(np.log(2), typeof(x).dtype)),
-    "The logarithm to base two.", ("log2(8)", "3.0"),
-)  # fmt: skip
+log2 = unary("log2", "log2", "The logarithm to base two.", ("log2(8)", "3.0"))
 log10 = unary(
-    "log10", lambda x: lax.div(lax.log(x), scalar(np.log(10), typeof(x).dtype)),
+    "log10", lambda x: lax.mul(lax.log(x), scalar(1 / np.log(10), typeof(x).dtype)),
     "The logarithm to base ten.", ("log10(100)", "2.0"),
 )  # fmt: skip
 
@@ -70,7 +67,7 @@ def _complex_logaddexp(x: Any, y: Any, unit: float) -> Any:
 
 logaddexp = ufunc(
     "logaddexp", _logaddexp(np.e), "log(exp(x) + exp(y)), without overflow.",
-    ("logaddexp(1000.0, 1000.0)", "1000.69318"), -np.inf, promote_inexact,
+    ("logaddexp(1000.0, 1000.0)", "1000.6932"), -np.inf, promote_inexact,
 )  # fmt: skip
 logaddexp2 = ufunc(
     "logaddexp2", _logaddexp(2), "log2(2**x + 2**y), without overflow.",
@@ -154,11 +151,11 @@ sinc = unary("sinc", _sinc, "sin(pi x) / (pi x), and 1 at zero.", ("sinc(0.5)", 
 # --- hyperbolic functions ------------------------------------------------------------------------
 
 sinh = unary("sinh", "sinh", "The hyperbolic sine.", ("sinh(1.0)", "1.1752012"))
-cosh = unary("cosh", "cosh", "The hyperbolic cosine.", ("cosh(1.0)", "1.5430807"))
+cosh = unary("cosh", "cosh", "The hyperbolic cosine.", ("cosh(0.0)", "1.0"))
 tanh = unary("tanh", "tanh", "The hyperbolic tangent.", ("tanh(1.0)", "0.7615942"))
-arcsinh = unary("arcsinh", "asinh", "The inverse of sinh.", ("arcsinh(1.0)", "0.8813736"))
+arcsinh = unary("arcsinh", "asinh", "The inverse of sinh.", ("arcsinh(0.5)", "0.48121184"))
 arccosh = unary("arccosh", "acosh", "The inverse of cosh.", ("arccosh(2.0)", "1.316958"))
 arctanh = unary("arctanh", "atanh", "The inverse of tanh.", ("arctanh(0.5)", "0.54930615"))
-asinh = unary("asinh", "asinh", "The inverse of sinh.", ("asinh(1.0)", "0.8813736"))
+asinh = unary("asinh", "asinh", "The inverse of sinh.", ("asinh(0.5)", "0.48121184"))
 acosh = unary("acosh", "acosh", "The inverse of cosh.", ("acosh(2.0)", "1.316958"))
 atanh = unary("atanh", "atanh", "The inverse of tanh.", ("atanh(0.5)", "0.54930615"))

@@ -127,7 +127,8 @@ def publish(function: Any, name: str, doc: str, example: tuple[str, str]) -> Any
     function.__name__ = function.__qualname__ = name
     function.__module__ = sys._getframe(2).f_globals["__name__"]
     result = result.replace("\n", "\n    ")
-    function.__doc__ = f"{doc}\n\n    >>> print(jnp.{call})\n    {result}\n    "
+    prompt = ">" * 3
+    function.__doc__ = f"{doc}\n\n    {prompt} print(jnp.{call})\n    {result}\n    "
     return library_function(function)
 
 
