@@ -298,6 +298,19 @@ def test_residuals_are_taken_from_xs_and_ys():
     assert forward.invars[-1] in backward.invars
 
 
+def test_of_a_value_that_is_spread_only_the_source_is_stacked():
+    def f(w, xs):
+        def step(c, x):
+            wide = lax.broadcast_in_dim(lax.exp(x), (9, 5), (1,))
+            return lax.add(c, lax.mul(w, wide)), None
+
+        return total_of(lax.scan(step, w, xs)[0])
+
+    w, xs = np.ones((9, 5), np.float32), np.ones((3, 5), np.float32)
+    forward, _ = scans_of(cv.grad(f), w, xs)
+    assert [v.aval.shape for v in forward.outvars] == [(9, 5), (3, 5)]
+
+
 def test_carries_that_never_change_are_not_carried():
     def f(a, b, xs):
         return lax.scan(lambda c, x: ((c[0], lax.mul(c[1], c[0])), x), (a, b), xs)

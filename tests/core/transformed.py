@@ -84,7 +84,8 @@ def check(oracle: Oracle, program: str, which: str = "few") -> None:
     """
     expected = oracle.run(f"{program}\n{PRELUDE}\njax.jit({which})(*args)")
     assert expected.error is None, f"the oracle raised\n{expected.error.traceback}"
+    checked = oracle.using(enable_checks=True)
     for function in (which, f"jax.jit({which})"):
-        actual = oracle.run_covector(f"{program}\n{PRELUDE}\n{function}(*args)")
+        actual = checked.run_covector(f"{program}\n{PRELUDE}\n{function}(*args)")
         differences = agree(actual, expected, TOLERANCE)
         assert not differences, "\n".join([program, function, *differences])

@@ -38,6 +38,7 @@ from covector.lax.control.bodies import (
 )
 from covector.lax.control.lanes import any_lane, borrow_lane, select_lanes
 from covector.lax.control.programs import (
+    check_operands,
     contains,
     filled,
     nonzero,
@@ -304,6 +305,9 @@ def _skeleton(program: Staged) -> Any:
 def _abstract(
     selector: ShapedArray, *avals: ShapedArray, branches: tuple[Jaxpr, ...], platforms: Any
 ) -> list[ShapedArray]:
+    for branch in branches:
+        check_operands("cond", avals, branch.in_avals)
+        check_operands("cond", branches[0].out_avals, branch.out_avals)
     return list(branches[0].out_avals)
 
 

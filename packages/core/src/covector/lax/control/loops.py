@@ -38,6 +38,7 @@ from covector.lax.control.bodies import (
 )
 from covector.lax.control.lanes import any_lane, borrow_lane, select_lanes
 from covector.lax.control.programs import (
+    check_operands,
     contains,
     filled,
     fixpoint,
@@ -248,6 +249,10 @@ def _sizes(params: dict[str, Any]) -> tuple[int, int]:
 
 
 def _abstract(*avals: ShapedArray, **params: Any) -> list[ShapedArray]:
+    cond_consts, body_consts, carry = split(avals, *_sizes(params))
+    check_operands("while", [*cond_consts, *carry], params["cond_jaxpr"].in_avals)
+    check_operands("while", [*body_consts, *carry], params["body_jaxpr"].in_avals)
+    check_operands("while", carry, params["body_jaxpr"].out_avals)
     return list(params["body_jaxpr"].out_avals)
 
 

@@ -118,6 +118,15 @@ def programs_in(eqn: Any) -> Iterator[Jaxpr]:
                 yield x
 
 
+def check_operands(
+    name: str, operands: Sequence[ShapedArray], inputs: Sequence[ShapedArray]
+) -> None:
+    """Raise `AssertionError` unless operands have the types that a program wants, weak or not."""
+    given, wanted = [[(a.shape, a.dtype) for a in avals] for avals in (operands, inputs)]
+    if given != wanted:
+        raise AssertionError(f"{name}: operands are {list(operands)}, but should be {list(inputs)}")
+
+
 # --- regions --------------------------------------------------------------------------------------
 
 

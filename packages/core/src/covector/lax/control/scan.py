@@ -36,7 +36,7 @@ from covector.lax.control.bodies import (
     stage,
     type_text,
 )
-from covector.lax.control.programs import pick, rewire, split, spread, write_while
+from covector.lax.control.programs import check_operands, pick, rewire, split, spread, write_while
 from covector.tree_util import tree_map
 
 # --- what users call ------------------------------------------------------------------------------
@@ -312,8 +312,12 @@ def _or_given(values: Sequence[Any], given: Sequence[Any]) -> list[Any]:
 
 
 def _abstract(
-    *avals: ShapedArray, jaxpr: Jaxpr, length: int, num_carry: int, **params: Any
+    *avals: ShapedArray, jaxpr: Jaxpr, length: int, num_consts: int, num_carry: int, **params: Any
 ) -> list[ShapedArray]:
+    consts, carry, xs = split(avals, num_consts, num_carry)
+    slices = [a.update(shape=a.shape[1:]) for a in xs]
+    check_operands("scan", [*consts, *carry, *slices], jaxpr.in_avals)
+    check_operands("scan", carry, jaxpr.out_avals[:num_carry])
     carry, ys = split(jaxpr.out_avals, num_carry)
     return [*carry, *[a.update(shape=(length, *a.shape)) for a in ys]]
 

@@ -1,4 +1,4 @@
-"""The derivative, transpose and batching rules of `scan_p`: each gives scans again."""
+"""The rules of `scan_p` for derivatives, transposition and batching: each gives scans again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from covector._ir.avals import ShapedArray
-from covector._ir.jaxpr import NO_EFFECTS, Jaxpr, Var
+from covector._ir.jaxpr import Jaxpr
 from covector._trace.primitive import Linear
 from covector._trace.stage import stage_rule
 from covector._trace.trace import current_trace_state, typeof
@@ -28,6 +28,7 @@ from covector.lax.control.programs import (
     spread,
     union,
 )
+from covector.lax.control.residuals import ScanResiduals, keep_sources
 
 
 def bind_scan(
@@ -91,8 +92,8 @@ def linearize_scan(call: Jaxpr, mask: Mask, instantiate: Mask | None) -> Lineari
         return linearize(body, (*const_mask, *carry, *xs_mask), (*carry, *rest))
 
     carry_mask = fixpoint(lambda carry: derive(carry).out_mask[: len(carry)], init_mask)
-    halves = derive(carry_mask)
-    residuals = _Residuals(halves, params)
+    halves = keep_sources(derive(carry_mask))
+    residuals = ScanResiduals(halves, params)
     forward = _forward_program(call, residuals, params)
     out_mask = halves.out_mask
     wanted = out_mask if instantiate is None else union(out_mask, instantiate)
@@ -115,63 +116,7 @@ def linearize_scan(call: Jaxpr, mask: Mask, instantiate: Mask | None) -> Lineari
     return Linearized(forward, len(call.out_avals), residuals.positions, program, wanted)
 
 
-class _Residuals:
-    """Where each residual of the body comes from in the scan as a whole.
-
-    `hoisted`: variables of the forward body that depend on constants alone: computed before the
-    loop. `stacked`: those that become further ys. `positions`: each residual's place among the
-    scan's inputs and outputs, then the hoisted ones, then the stacked ones. `is_constant`: whether
-    it is the same in all steps.
-    """
-
-    def __init__(self, halves: Linearized, params: dict[str, Any]):
-        self.forward = forward = halves.forward
-        num_consts, num_carry = params["num_consts"], params["num_carry"]
-        num_in, num_outs = len(forward.in_avals), halves.num_outs
-        variables = [*forward.invars, *forward.outvars]
-        ys = {v: num_in + i for i, v in enumerate(forward.outvars[:num_outs]) if i >= num_carry}
-        fixed = _constant_variables(forward, num_consts)
-        self.hoisted: list[Var] = []
-        self.stacked: list[Var] = []
-        places: list[tuple[str, int]] = []
-        for p in halves.residuals:
-            v: Any = variables[p]
-            if p < num_consts:
-                places.append(("constant", p))
-            elif num_consts + num_carry <= p < num_in:
-                places.append(("given", p))
-            elif v in fixed:
-                places.append(("hoisted", _place(self.hoisted, v)))
-            elif v in ys:
-                places.append(("given", ys[v]))
-            else:
-                places.append(("stacked", _place(self.stacked, v)))
-        offset = {"hoisted": num_in + num_outs}
-        offset["stacked"] = offset["hoisted"] + len(self.hoisted)
-        self.positions = tuple([offset.get(kind, 0) + i for kind, i in places])
-        self.is_constant = [kind in ("constant", "hoisted") for kind, _ in places]
-
-    def by_kind(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Values for the residuals: those that are the same in all steps, and the others."""
-        return pick(values, self.is_constant), pick(values, [not c for c in self.is_constant])
-
-
-def _place(variables: list[Var], v: Var) -> int:
-    if v not in variables:
-        variables.append(v)
-    return variables.index(v)
-
-
-def _constant_variables(jaxpr: Jaxpr, num_consts: int) -> set[Var]:
-    """The variables that depend on the leading inputs alone."""
-    fixed = set(jaxpr.invars[:num_consts])
-    for eqn in jaxpr.eqns:
-        if eqn.effects == NO_EFFECTS and all(type(v) is not Var or v in fixed for v in eqn.invars):
-            fixed.update(eqn.outvars)
-    return fixed
-
-
-def _forward_program(call: Jaxpr, residuals: _Residuals, params: dict[str, Any]) -> Jaxpr:
+def _forward_program(call: Jaxpr, residuals: ScanResiduals, params: dict[str, Any]) -> Jaxpr:
     """The scan that also gives the residuals: hoisted ones, then stacked ones."""
     forward = residuals.forward
     consts, carry, xs = _groups(forward.invars, params)
@@ -201,7 +146,9 @@ def _forward_program(call: Jaxpr, residuals: _Residuals, params: dict[str, Any])
     return stage_rule(program, call.in_avals)
 
 
-def _linear_body(tangent: Jaxpr, residuals: _Residuals, num_consts: int, num_carry: int) -> Jaxpr:
+def _linear_body(
+    tangent: Jaxpr, residuals: ScanResiduals, num_consts: int, num_carry: int
+) -> Jaxpr:
     """The body's linear program with its inputs in a scan's order."""
     values, directions = split(tangent.invars, len(residuals.positions))
     t_consts, t_carry, t_xs = split(directions, num_consts, num_carry)
