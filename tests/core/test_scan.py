@@ -213,7 +213,7 @@ ERRORS = {
     ),
     "lax.scan(lambda c, x: (c, x), 0.0, ones, length=3)": "`length` argument of 3 which disagrees",
     "lax.scan(lambda c, x: (c, x), 0.0, 1.0)": "no leading axis to scan over: xs is a scalar",
-    "lax.scan(lambda c, x: (c, x), 0.0, [1.0, 2.0])": r"xs\[0\] is a scalar of type float32",
+    "lax.scan(lambda c, x: (c, x), 0.0, [1.0, 2.0])": r"over: xs\[0\] is a scalar",
     "lax.scan(lambda c, x: (c, x), 0.0)": "no values to scan over and `length` not provided",
     "lax.scan(lambda c, x: (c, x), 'a', ones)": "lax.scan: c is not a valid argument.*'a'",
     "lax.scan(lambda c, x: (c, x), 0.0, 'ab')": "lax.scan: xs is not a valid argument.*'ab'",
@@ -452,3 +452,22 @@ def test_an_escaped_slice_is_reported():
     lax.scan(step, 0.0, np.ones(3, np.float32))
     with pytest.raises(cv.errors.UnexpectedTracerError, match="had ended"):
         lax.sin(kept[0])
+
+
+def test_typed_keys_are_carried_and_scanned():
+    random = pytest.importorskip("covector.random", reason="typed keys are covector-random's")
+    keys = random.split(random.key(0), 3)
+    alone = [float(random.uniform(keys[i])) for i in range(3)]
+    f = random.uniform
+    np.testing.assert_array_equal(lax.scan(lambda c, k: (c, f(k)), 0.0, keys)[1], alone)
+    np.testing.assert_array_equal(lax.map(f, keys, batch_size=2), alone)
+    with cv.disable_jit():
+        np.testing.assert_array_equal(lax.scan(lambda c, k: (c, f(k)), 0.0, keys)[1], alone)
+    carried, _ = lax.scan(lambda k, _: (random.split(k)[0], None), keys[0], None, length=2)
+    np.testing.assert_array_equal(
+        random.key_data(carried), random.key_data(random.split(random.split(keys[0])[0])[0])
+    )
+    with pytest.raises(ValueError, match="no leading axis to scan over: xs is a scalar"):
+        lax.scan(lambda c, k: (c, f(k)), 0.0, keys[0])
+    with pytest.raises(TypeError, match="c comes in as"):
+        lax.scan(lambda c, _: (random.split(c), None), keys[0], None, length=2)

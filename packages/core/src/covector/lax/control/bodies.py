@@ -43,9 +43,16 @@ def leaf_avals(caller: str, argument: str, tree: Any) -> tuple[list[Any], tuple[
                 typeof(x)
             except TypeError as error:
                 raise TypeError(
-                    f"lax.{caller}: {argument}{path_text(path)} is not a valid argument. {error}"
+                    f"lax.{caller}: {argument}{leaf_path(path)} is not a valid argument. {error}"
                 ) from None
         raise
+
+
+def map_arrays(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """Apply a function to the arrays of trees, also to those that typed keys are made of."""
+    leaves, treedef = dispatch_registry.flatten(tree)
+    rest = [dispatch_registry.flatten(other)[0] for other in others]
+    return treedef.unflatten([function(*xs) for xs in zip(leaves, *rest, strict=True)])
 
 
 def stage(
@@ -100,7 +107,7 @@ class Carry(NamedTuple):
             )
         paths = [path for path, _ in dispatch_registry.flatten_with_path(tree)[0]]
         wrong = [
-            f"{self.root}{path_text(path)} comes in as {type_text(i)} and goes out as "
+            f"{self.root}{leaf_path(path)} comes in as {type_text(i)} and goes out as "
             f"{type_text(o)}, so the {what_differs(i, o)}"
             for path, i, o in zip(paths, in_avals, out_avals, strict=True)
             if (i.shape, i.dtype) != (o.shape, o.dtype)
@@ -152,7 +159,14 @@ def tree_difference(first: Any, second: Any, first_name: str, second_name: str) 
     if not text:
         text = find_mismatch(second, dispatch_registry.flatten(first)[1])
         names = (second_name, first_name)
+    if not text:  # a typed key, which has a structure only here
+        text = f"the first is {first!r:.80} but the second is {second!r:.80}."
     return text.replace("the first", names[0], 1).replace("the second", names[1], 1)
+
+
+def leaf_path(path: tuple[Any, ...]) -> str:
+    """A path in the user's tree: without the way into a typed key."""
+    return path_text(path).replace("[<flat index 0>]", "")
 
 
 def type_text(aval: ShapedArray) -> str:

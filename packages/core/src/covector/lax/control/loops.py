@@ -32,6 +32,7 @@ from covector.lax.control.bodies import (
     check_callable,
     invariant_carries,
     leaf_avals,
+    map_arrays,
     promote_weak,
     stage,
     type_text,
@@ -50,7 +51,6 @@ from covector.lax.control.programs import (
     spread,
     write_while,
 )
-from covector.tree_util import tree_map
 
 # --- what users call ------------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ def while_loop(
     check_callable("while_loop", cond_fun=cond_fun, body_fun=body_fun)
     if disable_jit.value:
         try:
-            init_val = tree_map(as_array, init_val)
+            init_val = map_arrays(as_array, init_val)
             while cond_fun(init_val):
                 init_val = body_fun(init_val)
             return init_val

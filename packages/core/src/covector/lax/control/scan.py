@@ -23,7 +23,7 @@ from covector._ir.jaxpr import Jaxpr
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
 from covector._tree.prefix import path_text
-from covector._tree.registry import dispatch_registry
+from covector._tree.registry import registry
 from covector.errors import ConcretizationTypeError, ShapeError, TracerIntegerConversionError
 from covector.lax.control import scan_rules
 from covector.lax.control.bodies import (
@@ -32,12 +32,12 @@ from covector.lax.control.bodies import (
     check_callable,
     invariant_carries,
     leaf_avals,
+    map_arrays,
     promote_weak,
     stage,
     type_text,
 )
 from covector.lax.control.programs import check_operands, pick, rewire, split, spread, write_while
-from covector.tree_util import tree_map
 
 # --- what users call ------------------------------------------------------------------------------
 
@@ -140,13 +140,13 @@ def _map_in_batches(f: Callable[[Any], Any], xs: Any, size: int) -> Any:
 
     parts = []
     if count or not rest:
-        ys = scan(lambda _, x: ((), vectorized(x)), (), tree_map(grouped, xs))[1]
-        parts.append(tree_map(flattened, ys))
+        ys = scan(lambda _, x: ((), vectorized(x)), (), map_arrays(grouped, xs))[1]
+        parts.append(map_arrays(flattened, ys))
     if rest:
-        parts.append(vectorized(tree_map(lambda x: lax.slice_in_dim(x, whole, whole + rest), xs)))
+        parts.append(vectorized(map_arrays(lambda x: lax.slice_in_dim(x, whole, whole + rest), xs)))
     if len(parts) == 1:
         return parts[0]
-    return tree_map(lambda a, b: lax.concatenate([a, b], 0), *parts)
+    return map_arrays(lambda a, b: lax.concatenate([a, b], 0), *parts)
 
 
 def scan_carry(step: Callable[[Any], Any], carry: Carry, length: int, unroll: Any) -> Any:
@@ -171,15 +171,15 @@ class _Slices(NamedTuple):
 def _slices_of(caller: str, xs: Any, length: Any) -> _Slices:
     leaves, avals = leaf_avals(caller, "xs", xs)
     sizes: dict[int, str] = {}
-    for (path, _), aval in zip(dispatch_registry.flatten_with_path(xs)[0], avals, strict=True):
+    for path, x in registry.flatten_with_path(xs)[0]:
+        shape = x.shape if hasattr(x, "shape") else typeof(x).shape
         name = f"xs{path_text(path)}"
-        if not aval.shape:
+        if not shape:
             raise ValueError(
-                f"{caller} got value with no leading axis to scan over: {name} is a scalar of type "
-                f"{aval.dtype.name}. Values that do not vary belong into the carry, or into the "
-                "function's closure."
+                f"{caller} got value with no leading axis to scan over: {name} is a scalar. Values "
+                "that do not vary belong into the carry, or into the function's closure."
             )
-        sizes.setdefault(aval.shape[0], name)
+        sizes.setdefault(shape[0], name)
     if len(sizes) > 1:
         found = ", ".join(f"{n} ({name})" for n, name in sizes.items())
         raise ValueError(f"{caller} got values with different leading axis sizes: {found}.")
@@ -238,14 +238,14 @@ def _scan_in_python(f: Callable, init: Any, xs: Any, slices: _Slices, reverse: b
             "unknown."
         )
     order = range(slices.length)
-    carry, ys = tree_map(as_array, init), []
+    carry, ys = map_arrays(as_array, init), []
     for i in reversed(order) if reverse else order:
-        carry, y = f(carry, tree_map(lambda x, i=i: lax.index_in_dim(x, i, 0, False), xs))
+        carry, y = f(carry, map_arrays(lambda x, i=i: lax.index_in_dim(x, i, 0, False), xs))
         ys.append(y)
     if reverse:
         ys.reverse()
-    expanded = [tree_map(lambda y: lax.expand_dims(as_array(y), (0,)), y) for y in ys]
-    return carry, tree_map(lambda *parts: lax.concatenate(parts, 0), *expanded)
+    expanded = [map_arrays(lambda y: lax.expand_dims(as_array(y), (0,)), y) for y in ys]
+    return carry, map_arrays(lambda *parts: lax.concatenate(parts, 0), *expanded)
 
 
 def _scan(
