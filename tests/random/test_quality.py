@@ -14,6 +14,12 @@ DRAWS = {
         stats.uniform(-2, 7).cdf,
     ),
     "normal": (random.normal, stats.norm.cdf),
+    "exponential": (random.exponential, stats.expon.cdf),
+    "gumbel": (random.gumbel, stats.gumbel_r.cdf),
+    "truncated normal": (
+        lambda key, shape: random.truncated_normal(key, -1.0, 2.0, shape),
+        stats.truncnorm(-1, 2).cdf,
+    ),
     "real part": (
         lambda key, shape: np.real(random.normal(key, shape, "complex64")),
         stats.norm(scale=0.5**0.5).cdf,
@@ -31,7 +37,40 @@ def test_distribution(name, partitionable):
     draw, distribution = DRAWS[name]
     with covector.threefry_partitionable(partitionable):
         sample = np.asarray(draw(random.key(11), (20_000,)))
-    assert stats.kstest(sample, distribution).pvalue > 0.01
+    assert stats.kstest(sample, distribution).pvalue > 0.001
+
+
+COUNTS = {
+    # name: (draws of a key, probabilities of 0, 1, ...)
+    "randint": (lambda key: random.randint(key, (20_000,), 0, 6), [1 / 6] * 6),
+    "randint of bytes": (lambda key: random.randint(key, (20_000,), 0, 5, "uint8"), [1 / 5] * 5),
+    "bernoulli": (lambda key: random.bernoulli(key, 0.3, (20_000,)), [0.7, 0.3]),
+    "categorical": (
+        lambda key: random.categorical(key, np.log([0.1, 0.2, 0.7]), shape=(20_000,)),
+        [0.1, 0.2, 0.7],
+    ),
+    "choice": (
+        lambda key: random.choice(key, 3, (20_000,), p=np.array([0.5, 0.2, 0.3])),
+        [0.5, 0.2, 0.3],
+    ),
+    "places of the first in permutations": (
+        lambda key: covector.vmap(lambda k: random.permutation(k, 4)[0])(random.split(key, 20_000)),
+        [1 / 4] * 4,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts(name):
+    draw, shares = COUNTS[name]
+    counts = np.bincount(np.asarray(draw(random.key(2))), minlength=len(shares))
+    assert stats.chisquare(counts, np.multiply(shares, counts.sum())).pvalue > 0.001
+
+
+def test_a_permutation_holds_every_element_once():
+    drawn = np.asarray(random.permutation(random.key(1), 10_000))
+    assert (np.sort(drawn) == np.arange(10_000)).all()
+    assert (drawn != np.arange(10_000)).sum() > 9_900
 
 
 @pytest.mark.parametrize("partitionable", [True, False])

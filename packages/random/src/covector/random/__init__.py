@@ -1,5 +1,14 @@
-"""`covector.random`: pseudo-random numbers from explicit keys."""
+"""`covector.random`: pseudo-random numbers from explicit keys.
 
+A key is made from a seed and used once; `split` makes new keys of it. The bits equal those of
+`jax.random`, key by key. Where to start reading: `_keys.py`, then `_threefry.py`.
+"""
+
+from covector.random._continuous import exponential as exponential
+from covector.random._continuous import gumbel as gumbel
+from covector.random._discrete import bernoulli as bernoulli
+from covector.random._discrete import categorical as categorical
+from covector.random._integers import randint as randint
 from covector.random._keys import Key as Key
 from covector.random._keys import PRNGKey as PRNGKey
 from covector.random._keys import clone as clone
@@ -11,5 +20,8 @@ from covector.random._keys import key_impl as key_impl
 from covector.random._keys import split as split
 from covector.random._keys import wrap_key_data as wrap_key_data
 from covector.random._normal import normal as normal
+from covector.random._normal import truncated_normal as truncated_normal
+from covector.random._shuffling import choice as choice
+from covector.random._shuffling import permutation as permutation
 from covector.random._uniform import bits as bits
 from covector.random._uniform import uniform as uniform

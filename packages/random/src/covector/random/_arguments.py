@@ -130,10 +130,16 @@ def check_parameters(name: str, shape: Shape | None, **parameters: Any) -> Shape
 
 
 def _parameter_shape(name: str, argument: str, x: Any) -> Shape:
+    return typeof(array_of(name, argument, x)).shape
+
+
+def array_of(name: str, argument: str, x: Any) -> Any:
+    """``x``, after a check that it is an array or a number."""
     try:
-        return typeof(x).shape
+        typeof(x)
     except TypeError as error:
         raise TypeError(f"{name}: {argument} must be an array or a number. {error}") from None
+    return x
 
 
 # --- dtypes ---------------------------------------------------------------------------------------
