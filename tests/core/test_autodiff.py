@@ -213,3 +213,27 @@ def test_one_nan_does_not_spoil_other_rows():
     j = np.asarray(jacobian(np.array([6.0, 7.0, 8.0], np.float32)))
     np.testing.assert_allclose(j[:2], [[1.7053925, 0, 0], [0, -6.3826284, 0]], rtol=1e-5)
     assert np.isnan(j[2, 2]) and j[2, 0] == 0 and j[2, 1] == 0
+
+
+def integers_and_floats(x):
+    return lax.sin(x), lax.convert_element_type(x, np.int32)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, cv.jit, cv.vmap], ids=["eager", "jit", "vmap"])
+def test_tangents_of_integers_leave_transformations(wrap):
+    def f(x):
+        return cv.jvp(integers_and_floats, (x,), (x,))[1]
+
+    for _ in range(2):
+        sine, integer = wrap(f)(X)
+        np.testing.assert_allclose(sine, np.cos(X) * X, rtol=1e-6)
+        assert isinstance(integer, np.ndarray)
+        assert integer.dtype == cv.dtypes.float0 and integer.shape == X.shape
+
+
+def test_tangents_of_integers_enter_a_jitted_function():
+    zero = np.zeros(3, cv.dtypes.float0)
+    n = np.arange(3, dtype=np.int32)
+    value, tangent = cv.jit(lambda t: cv.jvp(lambda n: n, (n,), (t,)))(zero)
+    np.testing.assert_array_equal(value, n)
+    assert tangent.dtype == cv.dtypes.float0

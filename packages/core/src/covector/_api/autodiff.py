@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from covector._api.float0 import is_float0
 from covector._api.tracing import argument_avals, function_name
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray, short_dtype_name
@@ -235,7 +236,7 @@ def _wrap_input(trace: LinearizeTrace, x: Any) -> Any:
 
 def as_array(x: Any) -> Any:
     """``x`` as an array or tracer (a Python or NumPy number becomes an array)."""
-    if hasattr(x, "aval"):
+    if hasattr(x, "aval") or is_float0(x):
         return x
     from covector.lax.elementwise import convert_element_type
 

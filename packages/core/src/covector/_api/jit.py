@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import jaxlib._jax as _jaxlib
 
+from covector._api.float0 import hide_float0
 from covector._api.tracing import (
     Staged,
     argument_avals,
@@ -226,7 +227,7 @@ class _Jit:
     def stage(self, args: tuple, kwargs: dict) -> tuple[Staged, list[Any]]:
         """The program for a call's signature, and the call's dynamic leaves."""
         fun, static_key, args, kwargs = self._split(args, kwargs)
-        leaves, tree = dispatch_registry.flatten((args, kwargs))
+        leaves, tree = hide_float0(*dispatch_registry.flatten((args, kwargs)))
         avals = argument_avals(leaves, tree, self.name)
         return self._stage(fun, static_key, tree, avals), leaves
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from covector._api.float0 import hide_float0
 from covector._api.shape_dtype_struct import ShapeDtypeStruct
 from covector._config import KeyedState
 from covector._ir.avals import ShapedArray
@@ -52,7 +53,7 @@ def stage_function(
     trace = StageTrace(embed_constants=embed_constants, name=name)
     with staging(trace):
         args, kwargs = in_tree.unflatten([trace.new_input(a) for a in in_avals])
-        leaves, out_tree = dispatch_registry.flatten(fun(*args, **kwargs))
+        leaves, out_tree = hide_float0(*dispatch_registry.flatten(fun(*args, **kwargs)))
         check_outputs(leaves, name)
         jaxpr = trace.finish(leaves)
     return Staged(jaxpr, trace.consts, out_tree)

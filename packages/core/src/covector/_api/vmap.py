@@ -6,6 +6,9 @@ import functools
 from collections.abc import Callable, Hashable
 from typing import Any
 
+import numpy as np
+
+from covector._api.float0 import is_float0
 from covector._api.tracing import argument_name, axis_env_state, function_name
 from covector._ir.source import hide_frames
 from covector._trace.trace import current_trace_state, typeof, use_trace
@@ -171,6 +174,8 @@ def _finish(trace: BatchTrace, x: Any, wanted: int | None, hidden: int, size: in
             f"{function_name(fun)} of type {typeof(x).str_short()}."
         )
     wanted %= ndim + 1
+    if is_float0(x):
+        return np.zeros((*x.shape[:wanted], size, *x.shape[wanted:]), x.dtype)
     if batched:
         return move_batch_axis(x.value, size, x.dim, wanted)
     return move_batch_axis(as_array(x), size, None, wanted)
