@@ -1,0 +1,96 @@
+"""The known cases: what each looks like, why it happens, what helps, and the words it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+LEVELS = ("error", "warn", "info")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of trouble. `signatures` are the telling words of its messages."""
+
+    id: str
+    slug: str
+    level: str
+    sure: str
+    symptom: str
+    facts: str
+    cause: str
+    fix: str
+    links: tuple[str, ...]
+    signatures: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The slug as words."""
+        return self.slug.replace("-", " ")
+
+
+@lru_cache(maxsize=1)
+def all_cases() -> dict[str, Case]:
+    """Every case by its id."""
+    path = os.path.join(os.path.dirname(__file__), "data", "cases.json")
+    with open(path, encoding="utf-8") as file:
+        rows = json.load(file)["cases"]
+    return {
+        row["id"]: Case(
+            **{**row, "links": tuple(row["links"]), "signatures": tuple(row["signatures"])}
+        )
+        for row in rows
+    }
+
+
+def case(id: str) -> Case:
+    """The case of an id. Raises KeyError where there is none."""
+    return all_cases()[id]
+
+
+@lru_cache(maxsize=512)
+def pattern(signature: str) -> re.Pattern[str]:
+    """The words of a signature, whatever its numbers and its ``<...>`` are in one message.
+
+    >>> bool(pattern("Found <name> version 8600").search("Found cuDNN version 90100, but"))
+    True
+    """
+    parts = re.split(r"(<\w+>|\d+(?:\.\d+)*)", signature)
+    text = "".join(
+        r"\S+?"
+        if part.startswith("<") and part.endswith(">")
+        else r"\d[\w.]*"
+        if part[:1].isdigit() and "so" not in signature
+        else re.escape(part)
+        for part in parts
+    )
+    return re.compile(text)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A case whose words stand in a text, and the line in which they do."""
+
+    case: Case
+    words: str
+    line: str
+    score: int
+
+
+def search(text: str) -> list[Match]:
+    """The cases whose words stand in a text, the most telling first."""
+    text = text[-400_000:]
+    found = []
+    for one in all_cases().values():
+        hits = [(s, pattern(s).search(text)) for s in one.signatures]
+        hits = [(s, hit) for s, hit in hits if hit]
+        if hits:
+            words, hit = max(hits, key=lambda item: len(item[0]))
+            begin = text.rfind("\n", 0, hit.start()) + 1
+            end = text.find("\n", hit.end())
+            line = text[begin : end if end >= 0 else None].strip()[:200]
+            found.append(Match(one, words, line, len(words) + 20 * (len(hits) - 1)))
+    return sorted(found, key=lambda match: (-match.score, match.case.id))

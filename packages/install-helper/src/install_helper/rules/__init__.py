@@ -1,0 +1,23 @@
+"""The rules: each a small check over the facts that yields findings. Importing registers them."""
+
+from install_helper.rules import (
+    compilers,
+    devices,
+    driver,
+    libraries,
+    other,
+    platforms,
+    releases,
+    wheels,
+)
+
+__all__ = [
+    "compilers",
+    "devices",
+    "driver",
+    "libraries",
+    "other",
+    "platforms",
+    "releases",
+    "wheels",
+]

@@ -1,0 +1,273 @@
+"""NVIDIA wheels: are they there, whole, and within the plugin's bounds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from install_helper import commands
+from install_helper.findings import Finding, Seen, Step, found, rule
+from install_helper.reading import SHARED_WHEELS, Reading
+from install_helper.rules.libraries import torch_pins
+from install_helper.versions import at_least, marker_holds, numbers, older, requirement, satisfies
+
+PRE_TURING = "7.5"
+SUFFIXED = re.compile(r"nvidia-(?!cudnn|nccl|nvshmem)[a-z-]+-cu13$")
+CORE = ("cublas", "cudart", "cudnn", "cufft", "cusolver", "cusparse", "nvjitlink")
+
+
+def again(reading: Reading, text: str = "Install the full extra again") -> Step:
+    """The command that brings all NVIDIA wheels of the installed plugin."""
+    plugin = reading.plugins.get(reading.cuda_major or 0)
+    name = f"{plugin.name}[with-cuda]=={plugin.version}" if plugin else "jax[cuda12]"
+    if plugin and older(plugin.version, "0.5.3"):
+        name = name.replace("with-cuda", "with_cuda")
+    return Step(text, commands.install(reading, name, options=("--upgrade",)))
+
+
+@rule(unless=("C23", "C24", "C32", "C34"))
+def some_wheels_missing(reading: Reading) -> Iterator[Finding]:
+    """The plugin is there with some of its NVIDIA wheels, and others are found nowhere."""
+    if not reading.wheels or not reading.plugins or reading.conda_cuda:
+        return
+    missing = [
+        name
+        for name in reading.bounds
+        if name not in reading.installed
+        and "nvcc" not in name
+        and "nvvm" not in name
+        and not _elsewhere(reading, name)
+    ]
+    if missing:
+        yield found(
+            "C02",
+            [
+                Seen(f"{name} is not installed, and no copy is on the loader's path", "sys.path")
+                for name in missing[:4]
+            ],
+            [again(reading)],
+        )
+
+
+def _elsewhere(reading: Reading, wheel: str) -> bool:
+    """Whether the loader finds what a missing wheel would bring."""
+    from install_helper import matrix
+
+    layout = matrix.table()["nvidia_wheel_layout"]
+    row = layout["cu12"].get(wheel) or layout["cu13"].get(wheel) or {}
+    sonames = row.get("sonames", ())
+    reached = {b.name for b in reading.facts.cuda.libraries if b.source != "toolkit"}
+    return bool(sonames) and all(name in reached for name in sonames)
+
+
+@rule()
+def no_libraries_at_all(reading: Reading) -> Iterator[Finding]:
+    """A plugin without any library to work with, or a wheel whose files are gone."""
+    for major in reading.plugins:
+        pjrt = f"jax-cuda{major}-pjrt"
+        if pjrt not in reading.installed and reading.plugins[major].requires:
+            yield found(
+                "C23",
+                [Seen(f"{pjrt} is not installed, its plugin is", "sys.path")],
+                [again(reading)],
+            )
+            return
+    for item in reading.installed.values():
+        pjrt = re.match(r"jax-cuda(\d+)-pjrt$", item.name)
+        if pjrt and int(pjrt[1]) not in reading.plugins and reading.jaxlib:
+            plugin = f"{item.name[:-4]}plugin[with-cuda]=={item.version}"
+            yield found(
+                "C23",
+                [Seen(f"{item.name} without its plugin", item.location)],
+                [Step("Install the pair", commands.install(reading, plugin))],
+            )
+            return
+    broken = [i for i in reading.installed.values() if i.missing and not _is_shared(i.name)]
+    if broken:
+        yield found(
+            "C23",
+            [Seen(f"{i.name} lists {i.missing[0]}, which is gone", i.location) for i in broken[:4]],
+            [
+                Step(
+                    "Unpack it again",
+                    commands.reinstall(reading, *(f"{i.name}=={i.version}" for i in broken[:8])),
+                )
+            ],
+        )
+    elif reading.plugins and reading.is_local_install and not _has_system_cuda(reading):
+        yield found(
+            "C23",
+            [
+                Seen("a CUDA plugin, no NVIDIA wheel", "sys.path"),
+                Seen("and no CUDA libraries on the loader's path or in a toolkit", "ld.so.conf"),
+            ],
+            [again(reading, "Install the plugin with its libraries")],
+        )
+
+
+def _is_shared(name: str) -> bool:
+    return any(name.startswith(f"nvidia-{stem}-cu") for stem in SHARED_WHEELS)
+
+
+def _has_system_cuda(reading: Reading) -> bool:
+    return bool(reading.libraries("libcudart")) or bool(reading.facts.cuda.toolkits)
+
+
+@rule(unless=("C23", "C32"))
+def wheel_below_bound(reading: Reading) -> Iterator[Finding]:
+    """NVIDIA wheels older than the plugin's bounds; cuDNN, ptxas and torch's pins apart."""
+    pinned = {name for name, _, _ in torch_pins(reading)}
+    low = [
+        (item, bound)
+        for name, bound in reading.bounds.items()
+        for item in [reading.installed.get(name)]
+        if item
+        and name not in pinned
+        and satisfies(item.version, bound) is False
+        and "cudnn" not in name
+        and "nvcc" not in name
+        and "nvjitlink" not in name
+    ]
+    if low:
+        yield found(
+            "C16",
+            [
+                Seen(f"{item.name} {item.version}, wanted {bound}", item.location)
+                for item, bound in low[:4]
+            ],
+            [again(reading, "Upgrade the wheels together")],
+        )
+
+
+@rule(unless=("C17", "C23"))
+def stale_nvjitlink(reading: Reading) -> Iterator[Finding]:
+    """nvJitLink was left behind when the other wheels were upgraded, or lies twice."""
+    name = "nvidia-nvjitlink-cu12" if reading.cuda_major == 12 else "nvidia-nvjitlink"
+    item = reading.installed.get(name)
+    if not reading.plugins or item is None:
+        return
+    runtime = reading.release(name.replace("nvjitlink", "cuda-runtime"))
+    behind = _minor(item.version) and _minor(runtime) and _minor(item.version) < _minor(runtime)
+    bound = reading.bounds.get(name, "")
+    if behind or satisfies(item.version, bound) is False:
+        yield found(
+            "C21",
+            [
+                Seen(f"{name} {item.version}", item.location),
+                Seen(f"the CUDA runtime beside it is {runtime}" if behind else f"wanted {bound}"),
+            ],
+            [again(reading, "Upgrade the wheels together")],
+        )
+        return
+    user = reading.facts.python.user_site
+    copies = [d for d in reading.facts.packages.distributions.value or () if d.name == name]
+    if user and len({c.version for c in copies}) > 1 and any(c.location == user for c in copies):
+        yield found(
+            "C21",
+            [Seen(f"{name} {c.version}", c.location) for c in copies],
+            [Step("Remove the copy of the user's site", f"{commands.uninstall(reading, name)}")],
+        )
+
+
+def _minor(version: str | None) -> tuple[int, ...] | None:
+    return numbers(version, 2)
+
+
+@rule()
+def cudnn_without_old_gpus(reading: Reading) -> Iterator[Finding]:
+    """cuDNN 9.11 or later, and a GPU that it holds no code for."""
+    name, oldest = "nvidia-cudnn-cu12", reading.oldest_gpu
+    item = reading.installed.get(name)
+    if item and oldest and older(oldest, PRE_TURING) and at_least(item.version, "9.11"):
+        if reading.cuda_major not in (None, 12):
+            return
+        yield found(
+            "C22",
+            [
+                Seen(f"compute capability {oldest}", reading.facts.nvidia.gpus.source),
+                Seen(f"{name} {item.version}", item.location),
+            ],
+            [Step("Hold cuDNN below 9.11", commands.install(reading, f"{name}==9.10.2.21"))],
+        )
+
+
+@rule()
+def suffixed_names(reading: Reading) -> Iterator[Finding]:
+    """Names of CUDA 13 wheels that are placeholders."""
+    seen = [
+        Seen(f"{item.name} is a placeholder", item.location)
+        for item in reading.installed.values()
+        if SUFFIXED.match(item.name)
+    ]
+    names = [text.split(" ")[0] for text, _ in reading.facts.packages.wanted]
+    for text, source in reading.facts.packages.wanted:
+        if SUFFIXED.match(re.split(r"[=<>!~]", text)[0]):
+            seen.append(Seen(f"{text} is asked for", source))
+    if seen or any(SUFFIXED.match(name) for name in names):
+        bad = [s.text.split(" ")[0] for s in seen]
+        right = [re.split(r"[=<>!~]", name)[0].replace("-cu13", "") for name in bad]
+        yield found(
+            "C19",
+            seen[:4],
+            [Step("Use the names without suffix", commands.install(reading, *sorted(set(right))))],
+        )
+
+
+@rule(
+    unless=(
+        "C02",
+        "C15",
+        "C16",
+        "C17",
+        "C21",
+        "C22",
+        "C23",
+        "C25",
+        "C30",
+        "C31",
+        "C32",
+        "C33",
+        "C34",
+        "C35",
+        "C49",
+        "C53",
+        "C59",
+        "C64",
+        "C67",
+    )
+)
+def requirement_not_met(reading: Reading) -> Iterator[Finding]:
+    """Any installed package of the family whose own requirements what is installed breaks."""
+    environment = _environment(reading)
+    seen = []
+    for item in reading.installed.values():
+        if not re.match(r"(jax.*|covector.*|ml-dtypes)$", item.name):
+            continue
+        for line in item.requires:
+            asked = requirement(line)
+            other = reading.installed.get(asked.name) if asked else None
+            applies = asked and other and marker_holds(asked.marker, environment)
+            if applies and satisfies(other.version, asked.bounds) is False:
+                text = f"{item.name} {item.version} wants {asked.name}{asked.bounds}"
+                seen.append((Seen(f"{text}, installed is {other.version}", other.location), asked))
+    if seen:
+        names = sorted({f"{asked.name}{asked.bounds}" for _, asked in seen})
+        yield found(
+            "C58",
+            [s for s, _ in seen[:4]],
+            [Step("Bring them together", commands.install(reading, *names[:4]))],
+        )
+
+
+def _environment(reading: Reading) -> dict[str, str]:
+    system = reading.system or ""
+    return {
+        "sys_platform": {"Linux": "linux", "Darwin": "darwin", "Windows": "win32"}.get(system, ""),
+        "platform_system": system,
+        "platform_machine": reading.machine or "",
+        "python_version": reading.python or "",
+        "python_full_version": reading.facts.python.version.value or "",
+        "os_name": "nt" if system == "Windows" else "posix",
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+    }
