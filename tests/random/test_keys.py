@@ -168,3 +168,24 @@ def test_errors(oracle, snippet):
 def test_an_index_out_of_bounds():
     with pytest.raises(IndexError):
         random.split(random.key(0), 3)[5]
+
+
+PMAPS = [
+    "jax.pmap(lambda k: random.normal(k, (3,)))(random.split(random.key(0), 4))",
+    "jax.pmap(lambda k: random.normal(k, (3,)), in_axes=-1)(random.split(random.key(0), 4))",
+    "jax.pmap(jax.vmap(random.bits))(random.split(random.key(0), (2, 3)))",
+]
+
+
+@pytest.mark.parametrize("snippet", PMAPS)
+def test_on_several_devices(oracle, snippet):
+    oracle.using(devices=4).compare(snippet, exact=True)
+
+
+def test_pmap_does_not_map_the_words_of_a_key():
+    """As `vmap`; the oracle counts the words among the axes of results."""
+    keys = random.split(random.key(0), 4)
+    split = covector.pmap(random.split, out_axes=-1)(keys)
+    assert bool((split == covector.vmap(random.split, out_axes=-1)(keys)).all())
+    with pytest.raises(ValueError, match="along axis 0, which does not exist"):
+        covector.pmap(random.normal)(random.key(0))

@@ -103,3 +103,37 @@ def test_eager_without_compiled_functions():
     with covector.disable_jit():
         drawn = np.asarray(random.normal(random.key(0), (3,)))
     np.testing.assert_allclose(drawn, random.normal(random.key(0), (3,)), rtol=1e-6)
+
+
+DRAWS = {
+    "normal": lambda key: random.normal(key, (3,)),
+    "normal of one": random.normal,
+    "complex": lambda key: random.normal(key, (2, 2), "complex64"),
+    "bits of bytes": lambda key: random.bits(key, (5,), "uint8"),
+    "bounds": lambda key: random.uniform(key, (2, 3), None, np.arange(3.0), 9.0),
+    "split": lambda key: random.split(key, (2, 3)),
+    "fold_in": lambda key: random.fold_in(key, 7),
+    "randint": lambda key: random.randint(key, (3,), 0, 1000),
+    "permutation": lambda key: random.permutation(key, 5),
+    "categorical": lambda key: random.categorical(key, np.zeros((2, 3), np.float32)),
+    "odd": lambda key: random.normal(key, (1001,)),
+}
+
+
+@pytest.mark.parametrize("partitionable", [True, False])
+@pytest.mark.parametrize("name", DRAWS)
+def test_many_keys_give_what_each_gives(name, partitionable):
+    draw = DRAWS[name]
+    with covector.threefry_partitionable(partitionable):
+        keys = random.split(random.PRNGKey(4), (70, 2))
+        batches = covector.vmap(covector.vmap(draw))(keys)
+        loop = [[np.asarray(draw(key)) for key in keys[i]] for i in (0, 5, 69)]
+    np.testing.assert_array_equal(np.asarray(batches)[[0, 5, 69]], loop)
+
+
+def test_a_few_numbers_for_many_keys_are_drawn_in_long_rows():
+    program = covector.make_jaxpr(covector.vmap(lambda key: random.normal(key, (3,))))
+    equations = program(random.split(random.PRNGKey(0), 100)).eqns
+    [words] = [e for e in equations if e.primitive is _threefry.threefry2x32_p]
+    assert words.outvars[0].aval.shape == (3, 100)
+    assert any(e.primitive is lax.optimization_barrier_p for e in equations)

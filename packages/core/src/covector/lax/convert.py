@@ -161,8 +161,10 @@ def _abstract_bitcast(aval: ShapedArray, *, new_dtype: Any) -> ShapedArray:
 
 
 def _batch_bitcast(axis: Any, args: Any, dims: Any, *, new_dtype: Any) -> tuple[Any, int]:
-    x = move_batch_axis(args[0], axis.size, dims[0], 0)
-    return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), 0
+    x, to = args[0], dims[0]
+    if dtypes.itemsize_bits(typeof(x).dtype) != dtypes.itemsize_bits(new_dtype):
+        x, to = move_batch_axis(x, axis.size, to, 0), 0  # the last axis comes or goes
+    return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), to
 
 
 bitcast_convert_type_p = Primitive(

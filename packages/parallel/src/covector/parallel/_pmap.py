@@ -27,7 +27,7 @@ from covector._trace.caches import Memo
 from covector._trace.trace import Tracer, current_trace_state, staging_state, typeof
 from covector._transform.batch import NamedAxis
 from covector._tree.prefix import flatten_axes
-from covector._tree.registry import dispatch_registry
+from covector._tree.registry import dispatch_registry, hidden_axes
 from covector.parallel._pmap_rules import drop_axis, map_program
 
 _fast_calls = _jaxlib.PjitFunctionCache(4096)
@@ -221,11 +221,13 @@ class _Pmap:
         with named_axes(scope):
             body = stage_function(fun, tree, body_avals, name=self.name)
         outs = flatten_axes("pmap out_axes", body.out_tree, self.out_axes)
+        hidden = hidden_axes(body.out_tree)
         program = map_program(
             body.jaxpr,
             (*[None] * len(body.consts), *dims),
             out_axes=[
-                self._out_axis(d, a) for d, a in zip(outs, body.jaxpr.out_avals, strict=True)
+                self._out_axis(d, a, a.ndim - h)
+                for d, a, h in zip(outs, body.jaxpr.out_avals, hidden, strict=True)
             ],
             name=self.name,
             axis_name=self.axis_name,
@@ -268,15 +270,16 @@ class _Pmap:
         """Non-negative axes, and their common size."""
         result: list[int | None] = []
         sizes: dict[int, str] = {}
-        for i, (aval, d) in enumerate(zip(avals, dims, strict=True)):
+        for i, (aval, d, hidden) in enumerate(zip(avals, dims, hidden_axes(tree), strict=True)):
             if d is not None:
                 where = f"{self._argument(tree, i)} of type {aval.str_short()}"
-                if not -aval.ndim <= d < aval.ndim:
+                ndim = aval.ndim - hidden
+                if not -ndim <= d < ndim:
                     raise ValueError(
                         f"pmap of {self.name} was requested to map its argument along axis {d}, "
                         f"which does not exist: {where}."
                     )
-                d %= aval.ndim
+                d %= ndim
                 sizes.setdefault(aval.shape[d], f"{where}, axis {d}")
             result.append(d)
         if not sizes:
@@ -305,15 +308,15 @@ class _Pmap:
         paths = dispatch_registry.flatten_with_path(tree.unflatten([0] * tree.num_leaves))[0]
         return argument_name(paths[position][0])
 
-    def _out_axis(self, axis: int | None, aval: Any) -> int | None:
+    def _out_axis(self, axis: int | None, aval: Any, ndim: int) -> int | None:
         if axis is None:
             return None
-        if not -aval.ndim - 1 <= axis <= aval.ndim:
+        if not -ndim - 1 <= axis <= ndim:
             raise ValueError(
                 f"pmap of {self.name}: out_axes has an axis {axis} out of range for a result of "
                 f"type {aval.str_short()}."
             )
-        return axis % (aval.ndim + 1)
+        return axis % (ndim + 1)
 
     def _donated(self, args: tuple, kwargs: dict, num_consts: int) -> tuple[bool, ...]:
         """For each input of the program, whether its buffer may be reused."""

@@ -31,7 +31,8 @@ def randint(
 
     Bounds beyond the dtype's range are moved into it. If no integer is left, the result is
     ``minval``. Unless the number n of integers is a power of two, some are a little more likely
-    than others: by n / 2**64 for n up to 2**16, by n / 2**32 beyond (in 64 bits, by squares of that).
+    than others: by n / 2**64 for n up to 2**16, by n / 2**32 beyond. (With 64-bit dtypes these
+    powers of two are squared.)
 
     Args:
       key: a typed key, or a plain one of shape ``(2,)``.

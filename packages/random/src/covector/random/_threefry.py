@@ -27,7 +27,7 @@ from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
 from covector.lax._nary import batch_elementwise, common_shape
 from covector.random._implementation import KeyImplementation, Shape, register
-from covector.random._layout import flat_work_shape
+from covector.random._layout import flat_work_shape, goes_last
 
 UINT32 = np.dtype(np.uint32)
 UINT64 = np.dtype(np.uint64)
@@ -101,8 +101,24 @@ def _rotate_left(ctx: Any, word: str, distance: int, aval: ShapedArray) -> str:
 
 
 def _batch(axis: Any, args: list[Any], dims: Any) -> tuple[list[Any], list[int]]:
+    ranks = [typeof(x).ndim - (d is not None) for x, d in zip(args, dims, strict=True)]
+    if ranks[:2] == [0, 0] and dims[2:] == (None, None):  # many keys, the counters of one draw
+        counter_shape = common_shape("threefry2x32", [typeof(x) for x in args[2:]])
+        if goes_last(axis.size, counter_shape):
+            rank = len(counter_shape)
+            return threefry2x32_p.bind(*_batch_last(args, dims, rank)), [rank, rank]
     outs, dim = batch_elementwise(threefry2x32_p, axis, args, dims, {})
     return list(outs), [dim, dim]
+
+
+def _batch_last(args: list[Any], dims: Any, rank: int) -> list[Any]:
+    """Operands that broadcast to the counters' axes, and the keys' axis behind them."""
+    keys = [
+        x if d is None else lax.reshape(x, (1,) * rank + typeof(x).shape)
+        for x, d in zip(args[:2], dims[:2], strict=True)
+    ]
+    counters = [lax.reshape(x, (*typeof(x).shape, 1)) if typeof(x).ndim else x for x in args[2:]]
+    return keys + counters
 
 
 threefry2x32_p = Primitive(
