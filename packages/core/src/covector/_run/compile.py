@@ -124,6 +124,14 @@ def lower(
     return lower_module(jaxpr, options), kept
 
 
+# XLA ends the process when the devices of a collective do not all arrive within 40 seconds. On CPU
+# the devices are threads, and on a busy machine one of them may well take longer.
+_PATIENCE = (
+    ("xla_cpu_collective_call_terminate_timeout_seconds", 600),
+    ("xla_cpu_collective_timeout_seconds", 600),
+)
+
+
 def compile_options(
     devices: Sequence[Any], open_inputs: Sequence[bool], overrides: Sequence[tuple[str, Any]] = ()
 ) -> Any:
@@ -139,8 +147,10 @@ def compile_options(
         build.allow_spmd_sharding_propagation_to_output = [True]
     ids = np.array([d.id for d in devices], np.int32).reshape(1, len(devices))
     options.device_assignment = _jaxlib.DeviceAssignment.create(ids)
-    if overrides:
-        options.env_option_overrides = [(k, v) for k, v in overrides]
+    waits = len(devices) > 1 and devices[0].platform == "cpu"
+    flags = [*_PATIENCE, *overrides] if waits else list(overrides)
+    if flags:
+        options.env_option_overrides = [(name, value) for name, value in flags]
     return options
 
 
