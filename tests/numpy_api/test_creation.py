@@ -234,8 +234,7 @@ def test_errors(oracle):
             jnp.diag(t)
             jnp.tril(v)
             jnp.meshgrid(f)
-            jnp.asarray(np.arange(3), copy=False)
-            jnp.array([None])
+                jnp.array([None])
             jnp.arange(f)
             """,
     )

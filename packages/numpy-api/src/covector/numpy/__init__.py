@@ -55,6 +55,8 @@ _CONTENTS: dict[str, str] = {
     "nanprod nanstd nansum nanvar std var",
     "_ufunc_methods": "ufunc",
     "_sorting": "argpartition argsort lexsort partition sort sort_complex top_k",
+    "_inspection": "array_repr array_str get_printoptions iscomplexobj isrealobj isscalar iterable "
+    "printoptions set_printoptions",
     "_einsum": "einsum einsum_path",
     "_products": "cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
 }

@@ -58,14 +58,14 @@ def array(
 
     Args:
       dtype: its dtype; by default that of the values. Python numbers get the default width.
-      copy: whether to copy the elements of an array; False raises where a copy is needed.
+      copy: whether to copy the elements of an array (that of a NumPy array always are).
       order: "C" or "K"; arrays have no other memory order.
       ndmin: the least number of axes; new ones go in front.
       device: a device or sharding to place it on.
 
     Raises:
       TypeError: the values are not numbers.
-      ValueError: rows of different lengths, or ``copy=False`` where a copy is needed.
+      ShapeError: rows of different lengths.
       OverflowError: an integer does not fit the dtype.
 
     >>> jnp.array([[1, 2], [3, 4]], dtype=jnp.float32)
@@ -109,11 +109,6 @@ def _array_of(x: Any, dtype: Any, copy: bool | None) -> Any:
         return _from_sequence(x, dtype)
     if hasattr(x, "__jax_array__"):
         return _from_array(x.__jax_array__(), dtype, copy)
-    if copy is False:
-        raise ValueError(
-            "asarray: a NumPy array or Python value cannot become an array without a copy; "
-            "leave copy at None."
-        )
     if x is None:
         raise ValueError("None is not a valid value for jnp.array")
     is_number = isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
@@ -162,11 +157,6 @@ def _from_array(x: Any, dtype: Any, copy: bool | None) -> Any:
     aval = typeof(x)
     if dtype is None or (aval.dtype == dtype and not aval.weak_type):
         return _copy(x) if copy and isinstance(x, ArrayImpl) else x
-    if copy is False:
-        raise ValueError(
-            f"asarray: an array of dtype {aval.dtype} cannot become one of dtype {dtype} without a "
-            "copy; leave copy at None."
-        )
     return astype(x, dtype)
 
 
@@ -180,7 +170,7 @@ def _from_sequence(x: Sequence[Any], dtype: Any) -> Any:
     kinds = set(map(type, leaves))
     if not kinds <= _PYTHON_NUMBERS:
         if any(v is None for v in leaves):
-            raise TypeError("array: None is not a number, but an element of the sequence is None.")
+            raise ValueError("None is not a valid value for jnp.array: an element is None.")
         if any(isinstance(v, Tracer) for v in leaves):
             return _stack_sequence(x, dtype or _common_dtype(leaves))
         dtype = dtype or _common_dtype(leaves)
@@ -436,7 +426,9 @@ def arange(
     values = [concrete("arange", name, v) for name, v in given if v is not None]
     for (name, _), v in zip(given, values):
         if v.ndim:
-            raise TypeError(f"arange: {name} must be a number, got an array of shape {v.shape}.")
+            raise _operands.ShapeError(
+                f"arange: {name} must be a number, got an array of shape {v.shape}."
+            )
     dtype = requested_dtype(dtype, "arange")
     if dtype is None:
         dtype = dtypes.canonicalize_dtype(
