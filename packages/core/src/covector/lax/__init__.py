@@ -62,6 +62,7 @@ _CONTENTS: dict[str, str] = {
     "conv_general_permutations conv_general_shape_tuple conv_shape_tuple "
     "conv_transpose_shape_tuple",
     "padding": "padtype_to_pads",
+    "fft": "FftType fft fft_p",
     "sort": "sort sort_key_val sort_p top_k top_k_p",
     "control.cond": "cond cond_p platform_dependent switch",
     "control.loops": "fori_loop while_loop while_p",
