@@ -504,7 +504,8 @@ def check_user_dtype(dtype: Any, function_name: str) -> DType:
             "integers, floating-point and complex numbers."
         )
     result = canonicalize_dtype(requested)
-    if result == requested or dtype in (None, int, float, complex):
+    # By identity: a dtype equals the Python type that has its width.
+    if result == requested or any(dtype is t for t in (None, int, float, complex)):
         return result
     return _explicitly_wide(requested, result, function_name)
 

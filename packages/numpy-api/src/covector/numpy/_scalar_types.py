@@ -28,7 +28,7 @@ class ScalarType(type):
         return hash(cls.dtype.type)
 
     def __eq__(cls, other: Any) -> bool:
-        return other is cls or cls.dtype == other or cls.dtype.type == other
+        return other is cls or cls.dtype.type == other
 
     def __ne__(cls, other: Any) -> bool:
         return not cls == other
