@@ -212,7 +212,7 @@ def cudnn_off_the_path(reading: Reading) -> Iterator[Finding]:
                 ],
                 [
                     Step(
-                        "Install cuDNN's package for the right CUDA, or let pip bring the libraries",
+                        "Install cuDNN for the right CUDA, or let pip bring the libraries",
                         commands.install(reading, f"{reading.framework}[cuda{reading.cuda_major}]"),
                     )
                 ],
