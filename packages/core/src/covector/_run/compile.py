@@ -18,7 +18,7 @@ from covector._config import config, trace_context
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
 from covector._lower.module import Lowered, LoweringOptions, lower_module
-from covector._run import disk_cache
+from covector._run import disk_cache, lapack
 from covector._run.client import device_list, get_client, single_device_sharding
 from covector._run.placement import Placement, placement_of
 from covector._run.transfer import put_on_sharding
@@ -170,6 +170,8 @@ def compile_text(
         options.SerializeAsString(),
         f"{client.platform} {client.platform_version} {devices[0].device_kind}".encode(),
     )
+    if client.platform == "cpu":
+        lapack.prepare_for(lowered.bare_text)
     blob = disk_cache.load(key)
     if blob is not None:
         try:

@@ -44,6 +44,9 @@ _CONTENTS: dict[str, str] = {
     "reduce_min reduce_min_p reduce_or reduce_or_p reduce_prod reduce_prod_p reduce_sum "
     "reduce_sum_p reduce_xor reduce_xor_p",
     "reducer": "reduce reduce_p",
+    "windows": "reduce_window reduce_window_max_p reduce_window_min_p reduce_window_p "
+    "reduce_window_shape_tuple reduce_window_sum_p",
+    "window_selection": "select_and_gather_add_p select_and_scatter_add_p select_and_scatter_p",
     "cumulative": "cumlogsumexp cumlogsumexp_p cummax cummax_p cummin cummin_p cumprod cumprod_p "
     "cumsum cumsum_p",
     "gather": "GatherDimensionNumbers GatherScatterMode gather gather_p index_take",
@@ -83,6 +86,8 @@ _COLLECTIVES = (
 def __getattr__(name: str) -> Any:
     if name in _COLLECTIVES.split():
         return _collective(name)
+    if name == "linalg":
+        return importlib.import_module("covector.lax.linalg")
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'covector.lax' has no attribute '{name}'")
@@ -105,7 +110,7 @@ def _collective(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_MODULE_OF, *_COLLECTIVES.split()])
+    return sorted([*_MODULE_OF, *_COLLECTIVES.split(), "linalg"])
 
 
 class _Lax(ModuleType):

@@ -1,0 +1,170 @@
+"""The LU factorization with partial pivoting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from covector import lax
+from covector._ir import dtypes
+from covector._ir.avals import ShapedArray
+from covector._lower.module import lower_by
+from covector._trace.primitive import Primitive
+from covector._trace.trace import typeof
+from covector.lax.linalg import _lapack
+from covector.lax.linalg._matrix import (
+    batch_in_front,
+    check_matrix,
+    crop,
+    identity_like,
+    lower_part,
+    pad_to,
+    product,
+    take_rows,
+    upper_part,
+)
+from covector.lax.linalg.triangular import triangular_solve
+
+
+def lu(x: Any) -> tuple[Any, Any, Any]:
+    """The factors of ``x[permutation] = L @ U``, for matrices of any shape.
+
+    Returns:
+      ``lu``, of ``x``'s shape: U in the upper triangle, L below it (its unit diagonal is not
+      stored); ``pivots``, int32: row i was swapped with row ``pivots[i]``; ``permutation``, int32.
+
+    Raises:
+      TypeError: ``x`` is no matrix, or of another dtype than LAPACK has.
+
+    >>> packed, pivots, permutation = lax.linalg.lu(np.array([[1.0, 2.0], [2.0, 2.0]]))
+    >>> packed
+    Array([[2. , 2. ],
+           [0.5, 1. ]], dtype=float32)
+    >>> permutation
+    Array([1, 0], dtype=int32)
+    """
+    packed, pivots, permutation = lu_p.bind(x)
+    return packed, pivots, permutation
+
+
+def _abstract(aval: ShapedArray) -> list[ShapedArray]:
+    check_matrix("lu", aval)
+    *stack, m, n = aval.shape
+    integers = ShapedArray((*stack, min(m, n)), _lapack.INT32)
+    return [aval.strip_weak_type(), integers, integers.update(shape=(*stack, m))]
+
+
+def _getrf(x: Any) -> list[Any]:
+    aval = typeof(x)
+    *stack, m, n = aval.shape
+    if aval.size == 0:
+        numbers = lax.broadcasted_iota(np.int32, (*stack, m), len(stack))
+        return [x, lax.full((*stack, min(m, n)), 0, np.int32), numbers]
+    packed, pivots, info = _lapack.call(
+        "getrf",
+        [x],
+        [
+            (aval.shape, aval.dtype),
+            ((*stack, min(m, n)), _lapack.INT32),
+            (stack, _lapack.INT32),
+        ],
+        matrices=("m", "m--"),
+        aliases=[(0, 0)],
+    )
+    pivots = lax.sub(pivots, np.int32(1))
+    packed = _lapack.nan_unless(lax.ge(info, np.int32(0)), packed)
+    return [packed, pivots, lu_pivots_to_permutation(pivots, m)]
+
+
+def _jvp(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
+    """``dL = L tril(F, -1)`` and ``dU = triu(F) U`` with ``F = L^-1 dx[permutation] U^-1``.
+
+    The factor of a matrix that is not square is completed by an identity in the corner.
+    """
+    packed, pivots, permutation = lu_p.bind(*primals)
+    *_, m, n = typeof(packed).shape
+    k = min(m, n)
+    change = take_rows(tangents[0], permutation)
+    lower = lax.add(pad_to(lower_part(crop(packed, m, k), -1), m, m), identity_like(packed, m, m))
+    upper = pad_to(upper_part(crop(packed, k, n)), n, n)
+    if m < n:
+        corner = lax.sub(identity_like(packed, n, n), pad_to(identity_like(packed, k, k), n, n))
+        upper = lax.add(upper, corner)
+    left = triangular_solve(lower, change, left_side=True, lower=True, unit_diagonal=True)
+    f = triangular_solve(upper, left)
+    d_lower = product(lower, pad_to(lower_part(crop(f, m, k), -1), m, n))
+    d_upper = pad_to(product(upper_part(crop(f, k, n)), upper), m, n)
+    return [packed, pivots, permutation], [lax.add(d_lower, d_upper), None, None]
+
+
+lu_p = Primitive(
+    "lu",
+    abstract=_abstract,
+    lower=lower_by(_getrf),
+    jvp=_jvp,
+    batch=batch_in_front(lambda: lu_p),
+    multiple_results=True,
+)
+
+
+# --- pivots ---------------------------------------------------------------------------------------
+
+
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+    """The order of rows that the swaps ``pivots`` (row i with row ``pivots[i]``, in turn) make.
+
+    Args:
+      pivots: int32 of shape (..., k).
+      permutation_size: the number of rows, at least k.
+
+    Returns:
+      int32 of shape (..., permutation_size).
+
+    >>> lax.linalg.lu_pivots_to_permutation(np.array([2, 2], np.int32), 3)
+    Array([2, 0, 1], dtype=int32)
+    """
+    return lu_pivots_to_permutation_p.bind(pivots, permutation_size=int(permutation_size))
+
+
+def _abstract_permutation(aval: ShapedArray, *, permutation_size: int) -> ShapedArray:
+    name = "lu_pivots_to_permutation"
+    if not dtypes.is_integer(aval.dtype) or aval.dtype.itemsize != 4:
+        raise TypeError(f"{name}: pivots must be of dtype int32 or uint32, got {aval.dtype}")
+    if aval.ndim < 1 or permutation_size < aval.shape[-1]:
+        raise ValueError(
+            f"{name}: permutation_size {permutation_size} must be at least the number of pivots, "
+            f"which have shape {aval.shape}"
+        )
+    return ShapedArray((*aval.shape[:-1], permutation_size), aval.dtype)
+
+
+def _permutation(pivots: Any, *, permutation_size: int) -> Any:
+    """Swap after swap, for all matrices at once."""
+    *stack, k = typeof(pivots).shape
+    dtype, ndim = typeof(pivots).dtype, len(stack) + 1
+    order = lax.broadcasted_iota(dtype, (*stack, permutation_size), ndim - 1)
+    if k == 0 or typeof(order).size == 0:
+        return order
+    places = order
+
+    def swap(i: Any, order: Any) -> Any:
+        here = lax.dynamic_index_in_dim(order, i, ndim - 1)
+        there = lax.dynamic_index_in_dim(pivots, i, ndim - 1)
+        at = lax.eq(places, lax.broadcast_in_dim(there, places.shape, tuple(range(ndim))))
+        zeros = lax.full(places.shape, 0, dtype)
+        other = lax.expand_dims(lax.reduce_sum(lax.select(at, order, zeros), (ndim - 1,)), (-1,))
+        here_all = lax.broadcast_in_dim(here, places.shape, tuple(range(ndim)))
+        order = lax.select(at, here_all, order)
+        return lax.dynamic_update_slice_in_dim(order, other, i, ndim - 1)
+
+    return lax.fori_loop(0, k, swap, order)
+
+
+lu_pivots_to_permutation_p = Primitive(
+    "lu_pivots_to_permutation",
+    abstract=_abstract_permutation,
+    lower=lower_by(_permutation),
+    batch=batch_in_front(lambda: lu_pivots_to_permutation_p),
+    differentiable=False,
+)
