@@ -229,8 +229,9 @@ class Machine:
         )
         self.program("/usr/bin/nvidia-smi", text)
 
-    def libcuda(self, version: str, folder: str = TRIPLET) -> None:
+    def libcuda(self, version: str) -> None:
         """A user-mode driver."""
+        folder = TRIPLET.replace("x86_64", self.machine) if self.system == "Linux" else TRIPLET
         self.library("libcuda.so", "1", version, folder)
 
     def library(self, stem: str, major: str, version: str, folder: str) -> None:
