@@ -1,17 +1,17 @@
-"""SciPy's special functions, differentiable and compiled: the contents page.
+"""Special functions, differentiable and compiled: the contents page of `covector.scipy.special`.
 
-import covector.scipy as jsp
-
-jsp.special.logsumexp(x, axis=-1)
+Each name stands under the module that defines it, and is imported when it is first used.
 """
 
 _CONTENTS: dict[str, str] = {
     # module: public names
-    "_error": "erf erfc erfinv log_ndtr ndtr ndtri",
-    "_exponential": "boxcox boxcox1p expit log_softmax logit logsumexp softmax",
-    "_gamma": "beta betaln comb digamma factorial gamma gammaln gammasgn loggamma multigammaln "
-    "poch polygamma zeta",
-    "_information": "entr kl_div rel_entr xlog1py xlogy",
+    "_logistic": "expit log_softmax logit logsumexp softmax",
+    "_entropy": "entr kl_div rel_entr xlog1py xlogy",
+    "_error_function": "erf erfc erfinv",
+    "_gamma": "beta betaln digamma factorial gamma gammaln gammasgn",
+    "_gamma_family": "comb loggamma multigammaln poch polygamma zeta",
+    "_box_cox": "boxcox boxcox1p",
+    "_normal": "log_ndtr ndtr ndtri",
 }
 
 _MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in names.split()}
@@ -23,7 +23,8 @@ def __getattr__(name: str) -> object:
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module 'covector.scipy.special' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"covector.scipy.special.{module}"), name)
+    value = getattr(import_module(f"covector.scipy.special.{module}"), name)
+    globals()[name] = value
     return value
 
 

@@ -1,222 +1,224 @@
-"""The gamma function, its logarithm and derivatives, and functions made of them."""
+"""The gamma function, its logarithm and derivative, factorials and the beta function."""
 
 from __future__ import annotations
 
 import math
-from operator import index
 from typing import Any
 
 import covector.numpy as jnp
 from covector import lax
 from covector._api.jit import library_function
 from covector._trace.trace import typeof
-from covector.scipy._operands import check_arraylike, promote_real
+from covector.scipy._elementwise import (
+    polynomial,
+    promote_real,
+    strong,
+    with_slopes,
+)
+
+# --- logarithm and derivative --------------------------------------------------------------------
 
 
 @library_function
 def gammaln(x: Any) -> Any:
-    """The logarithm of the absolute value of the gamma function.
+    """The logarithm of the absolute value of the gamma function, elementwise.
 
-    >>> print(covector.scipy.special.gammaln(1.0))
-    0.0
+    Raises `TypeError` for complex numbers.
+
+    >>> print(gammaln(5.0))
+    3.1780539
     """
     return lax.lgamma(*promote_real("gammaln", x))
 
 
 @library_function
-def loggamma(x: Any) -> Any:
-    """The logarithm of the gamma function; NaN where that is negative.
-
-    >>> print(covector.scipy.special.loggamma(2.0))
-    0.0
-    """
-    (x,) = promote_real("loggamma", x)
-    return jnp.where(x < 0, jnp.nan, lax.lgamma(x))
-
-
-@library_function
-def gammasgn(x: Any) -> Any:
-    """The sign of the gamma function; NaN at its poles below zero.
-
-    >>> print(covector.scipy.special.gammasgn(-0.5))
-    -1.0
-    """
-    (x,) = promote_real("gammasgn", x)
-    return _gammasgn(x)
-
-
-def _gammasgn(x: Any) -> Any:
-    floor = jnp.floor(x)
-    sign = jnp.where(jnp.mod(floor, 2) == 0, 1, -1).astype(typeof(x).dtype)
-    at_pole = (x < 0) & (floor == x)
-    positive = jnp.copysign(jnp.ones_like(x), x)
-    result = jnp.where(x < 0, jnp.where(at_pole, jnp.nan, sign), positive)
-    return jnp.where(jnp.isnan(x) | (x == -jnp.inf), jnp.nan, result)
-
-
-@library_function
-def gamma(x: Any) -> Any:
-    """The gamma function; NaN at its poles below zero.
-
-    >>> print(covector.scipy.special.gamma(3.0))
-    2.0
-    """
-    (x,) = promote_real("gamma", x)
-    return _gammasgn(x) * jnp.exp(lax.lgamma(x))
-
-
-@library_function
 def digamma(x: Any) -> Any:
-    """The derivative of `gammaln`.
+    """The derivative of `gammaln`, elementwise.
 
-    >>> print(covector.scipy.special.digamma(1.0))
+    Raises `TypeError` for complex numbers.
+
+    >>> print(digamma(1.0))
     -0.5772154
     """
     return lax.digamma(*promote_real("digamma", x))
 
 
 @library_function
-def polygamma(n: Any, x: Any) -> Any:
-    """The n-th derivative of `digamma`.
+def gammasgn(x: Any) -> Any:
+    """The sign of the gamma function, elementwise; NaN at its poles but zero.
 
-    >>> print(covector.scipy.special.polygamma(1, 1.0))
-    1.644934
+    Raises `TypeError` for complex numbers.
+
+    >>> print(gammasgn(jnp.array([1.5, -0.5, -1.5])))
+    [ 1. -1.  1.]
     """
-    check_arraylike("polygamma", n, x)
-    n, x = jnp.broadcast_arrays(*promote_real("polygamma", n, x))
-    return lax.polygamma(n, x)
+    return _sign(*promote_real("gammasgn", x))
+
+
+def _sign(x: Any) -> Any:
+    floor = jnp.floor(x)
+    negative = jnp.where(_is_odd(floor), -1.0, 1.0)
+    negative = jnp.where((x == floor) | jnp.isnan(x), jnp.nan, negative)
+    positive = jnp.where(jnp.signbit(x), -1.0, 1.0)
+    sign = jnp.where((x < 0) | jnp.isnan(x), negative, positive)
+    return lax.convert_element_type(sign, typeof(x).dtype)
+
+
+def _is_odd(whole: Any) -> Any:
+    return jnp.abs(whole - 2.0 * jnp.floor(0.5 * whole)) == 1.0
+
+
+# --- the gamma function --------------------------------------------------------------------------
+
+# The coefficients B(2k) / (2k (2k - 1)) of Stirling's series in 1 / x**2, the last one first
+# (Abramowitz and Stegun, Handbook of Mathematical Functions, 6.1.40).
+_STIRLING = (
+    -3617 / 122400, 1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12,
+)  # fmt: skip
+_SHIFT = 8  # from here on the series is exact to double precision
+
+
+def _stirling_rest(x: Any) -> Any:
+    """``gammaln(x) - ((x - 1/2) log(x) - x + log(2 pi) / 2)``, for x of at least `_SHIFT`."""
+    return polynomial(_STIRLING, jnp.square(1.0 / x)) / x
+
+
+def _gamma_value(x: Any) -> Any:
+    reflected = x < 0.5
+    upper = _upper_gamma(jnp.where(reflected, 1.0 - x, x))
+    whole = jnp.round(x)
+    offset = jnp.where(whole == 0, x, x - whole)  # keeps the sign of zero
+    sine = jnp.sin(math.pi * offset) * jnp.where(_is_odd(whole), -1.0, 1.0)
+    lower = math.pi / (sine * upper)
+    return jnp.where((x < 0) & (x == whole), jnp.nan, jnp.where(reflected, lower, upper))
+
+
+def _upper_gamma(x: Any) -> Any:
+    """The gamma function from 1/2 on: by Stirling's series at x or, for small x, at x + 8.
+
+    The power is a square of its root, which is in range wherever the result is.
+    """
+    small = x < _SHIFT
+    base = jnp.where(small, x + float(_SHIFT), jnp.minimum(x, _largest(x) + 1.0))
+    root = jnp.power(base, 0.5 * base - 0.25)
+    rest = math.sqrt(2 * math.pi) * jnp.exp(_stirling_rest(base))
+    out = root * jnp.exp(-base) * root * rest
+    product = x
+    for k in range(1, _SHIFT):
+        product = product * (x + float(k))
+    out = jnp.where(small, out / product, jnp.where(x > _largest(x), jnp.inf, out))
+    return jnp.where(x == jnp.floor(x), jnp.round(out), out)  # a factorial is an integer
+
+
+def _largest(x: Any) -> float:
+    """Beyond this, the gamma function overflows ``x``'s dtype."""
+    return 172.0 if typeof(x).dtype.itemsize == 8 else 36.0
+
+
+_gamma = with_slopes(_gamma_value, lambda x: _gamma(x) * lax.digamma(x))
 
 
 @library_function
-def zeta(x: Any, q: Any = None) -> Any:
-    """Hurwitz's zeta function, the sum of (k + q)**-x over k >= 0; Riemann's without ``q``.
+def gamma(x: Any) -> Any:
+    """The gamma function, elementwise: ``(x - 1)!`` for positive integers; NaN at negative ones.
 
-    >>> print(covector.scipy.special.zeta(2.0, 1.0))
-    1.644934
+    Raises `TypeError` for complex numbers. By Stirling's series, reflected below 1/2 (Abramowitz
+    and Stegun, 6.1.17 and 6.1.40).
+
+    >>> print(gamma(5.0))
+    24.0
     """
-    x, q = jnp.broadcast_arrays(*promote_real("zeta", x, 1.0 if q is None else q))
-    return lax.zeta(x, q)
-
-
-# Coefficients of 1/z, 1/z**3, ... in Stirling's series (Abramowitz and Stegun, 6.1.41).
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-
-
-def _stirling_correction(z: Any) -> Any:
-    """lgamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2), for z >= 10."""
-    inverse = 1 / z
-    square = inverse * inverse
-    result = jnp.zeros_like(z)
-    for c in reversed(_STIRLING):
-        result = result * square + c
-    return result * inverse
-
-
-@library_function
-def betaln(a: Any, b: Any) -> Any:
-    """The logarithm of the absolute value of the beta function.
-
-    Where an argument is large, the terms of Stirling's series that cancel are left out
-    (DiDonato and Morris, ACM TOMS 18, 1992, algorithm 708).
-
-    >>> print(covector.scipy.special.betaln(1.0, 1.0))
-    0.0
-    """
-    a, b = promote_real("betaln", a, b)
-    a, b = jnp.minimum(a, b), jnp.maximum(a, b)
-    small = lax.lgamma(a) + lax.lgamma(b) - lax.lgamma(a + b)
-    big_b = jnp.maximum(b, 10)
-    total = jnp.maximum(a, 0) + big_b
-    difference = _stirling_correction(big_b) - _stirling_correction(total)
-    ratio = jnp.log1p(jnp.maximum(a, 0) / big_b)
-    one_large = lax.lgamma(a) + difference + a - a * jnp.log(total) - (big_b - 0.5) * ratio
-    big_a = jnp.maximum(a, 10)
-    total = big_a + big_b
-    difference = _stirling_correction(big_b) - _stirling_correction(total)
-    both_large = (
-        0.5 * math.log(2 * math.pi)
-        - 0.5 * jnp.log(big_b)
-        + (big_a - 0.5) * jnp.log(big_a / total)
-        - big_b * jnp.log1p(big_a / big_b)
-        + _stirling_correction(big_a)
-        + difference
-    )
-    large = jnp.where(a < 10, one_large, both_large)
-    return jnp.where((b < 10) | (a < 0), small, large)
-
-
-@library_function
-def beta(a: Any, b: Any) -> Any:
-    """The beta function, gamma(a) gamma(b) / gamma(a + b).
-
-    >>> print(covector.scipy.special.beta(1.0, 1.0))
-    1.0
-    """
-    a, b = promote_real("beta", a, b)
-    sign = _gammasgn(a) * _gammasgn(b) * _gammasgn(a + b)
-    return sign * jnp.exp(betaln(a, b))
-
-
-def multigammaln(a: Any, d: int) -> Any:
-    """The logarithm of the multivariate gamma function of dimension ``d``.
-
-    >>> print(covector.scipy.special.multigammaln(2.0, 1))
-    0.0
-    """
-    return _multigammaln(a, d=index(d))
-
-
-@library_function(static_argnames="d")
-def _multigammaln(a: Any, *, d: int) -> Any:
-    (a,) = promote_real("multigammaln", a)
-    terms = [lax.lgamma(a - k / 2) for k in range(d)]
-    constant = d * (d - 1) / 4 * math.log(math.pi)
-    return jnp.sum(jnp.stack(terms), 0) + constant
+    return strong(_gamma(*promote_real("gamma", x)))
 
 
 def factorial(n: Any, exact: bool = False) -> Any:
-    """n!, in floating point; 0 for negative n.
+    """``n!`` as a floating-point number, elementwise; for other numbers than integers
+    ``gamma(n + 1)``, and 0 for negative ones.
 
-    >>> print(covector.scipy.special.factorial(0))
-    1.0
+    Raises `NotImplementedError` for ``exact=True``: integers here have no more than 64 bits.
+
+    >>> print(factorial(jnp.arange(5)))
+    [ 1.  1.  2.  6. 24.]
     """
     if exact:
-        raise NotImplementedError("factorial: exact=True is not offered; the result is a float.")
+        raise NotImplementedError(
+            "factorial: exact=True is not supported. Use math.factorial for a Python int."
+        )
     return _factorial(n)
 
 
 @library_function
 def _factorial(n: Any) -> Any:
     (n,) = promote_real("factorial", n)
-    return jnp.where(n < 0, 0, jnp.exp(lax.lgamma(jnp.maximum(n, 0) + 1)))
+    return jnp.where(n < 0, 0.0, _gamma(n + 1.0))
+
+
+# --- the beta function ---------------------------------------------------------------------------
+
+
+def _betaln_value(a: Any, b: Any) -> Any:
+    """Where an operand is large, Stirling's series of what is left when the large terms cancel.
+
+    The same idea as in A. R. DiDonato and A. H. Morris, "Algorithm 708: Significant digit
+    computation of the incomplete beta function ratios" (ACM TOMS 18, 360-373, 1992).
+    """
+    low, high = jnp.minimum(a, b), jnp.maximum(a, b)
+    plain = lax.lgamma(low) + (lax.lgamma(high) - lax.lgamma(low + high))
+    # Elsewhere, what the series cannot take is replaced, so that nothing overflows.
+    one_large = (high >= _SHIFT) & (low >= 0)
+    both_large = low >= _SHIFT
+    p, q = jnp.where(one_large, low, 1.0), jnp.where(one_large, high, float(_SHIFT))
+    tail = _stirling_rest(q) - _stirling_rest(p + q) - (q - 0.5) * jnp.log1p(p / q)
+    mixed = lax.lgamma(p) + p - p * jnp.log(p + q) + tail
+    large = jnp.where(both_large, low, float(_SHIFT))
+    stirling = 0.5 * jnp.log(2 * math.pi / large) - large * jnp.log1p(q / large)
+    stirling = stirling + _stirling_rest(large) + tail
+    return jnp.where(both_large, stirling, jnp.where(one_large, mixed, plain))
+
+
+# B(2k) / (2k) of the series of the digamma function (Abramowitz and Stegun, 6.3.18), last first.
+_DIGAMMA = (
+    -3617 / 8160, 1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12, 0.0,
+)  # fmt: skip
+
+
+def _digamma_step(x: Any, step: Any) -> Any:
+    """``digamma(x) - digamma(x + step)``; for large ``x`` by its series, since the two cancel."""
+    large = (x >= _SHIFT) & (step >= 0)
+    start, added = jnp.where(large, x, float(_SHIFT)), jnp.where(large, step, 1.0)
+    end = start + added
+    rest = [polynomial(_DIGAMMA, jnp.square(1.0 / z)) for z in (start, end)]
+    series = -jnp.log1p(added / start) - 0.5 * added / start / end - (rest[0] - rest[1])
+    return jnp.where(large, series, lax.digamma(x) - lax.digamma(x + step))
+
+
+_betaln = with_slopes(
+    _betaln_value,
+    lambda a, b: _digamma_step(a, b),
+    lambda a, b: _digamma_step(b, a),
+)
 
 
 @library_function
-def poch(z: Any, m: Any) -> Any:
-    """Pochhammer's symbol, gamma(z + m) / gamma(z).
+def betaln(a: Any, b: Any) -> Any:
+    """The logarithm of the absolute value of the beta function, elementwise.
 
-    >>> print(covector.scipy.special.poch(2.0, 0.0))
-    1.0
+    Raises `TypeError` for complex numbers.
+
+    >>> print(betaln(2.0, 3.0))
+    -2.4849067
     """
-    z, m = promote_real("poch", z, m)
-    ratio = _gammasgn(z + m) * _gammasgn(z) * jnp.exp(lax.lgamma(z + m) - lax.lgamma(z))
-    return jnp.where(m == 0, 1, ratio)
+    return _betaln(*promote_real("betaln", a, b))
 
 
-def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
-    """How many ways there are to choose k of N, without or with repetition, in floating point.
+@library_function
+def beta(a: Any, b: Any) -> Any:
+    """The beta function, elementwise: ``gamma(a) * gamma(b) / gamma(a + b)``.
 
-    >>> print(covector.scipy.special.comb(5, 0))
-    1.0
+    Raises `TypeError` for complex numbers.
+
+    >>> print(beta(2.0, 3.0))
+    0.08333333
     """
-    return _comb(N, k, repetition=bool(repetition))
-
-
-@library_function(static_argnames="repetition")
-def _comb(N: Any, k: Any, *, repetition: bool) -> Any:
-    N, k = promote_real("comb", N, k)
-    if repetition:
-        N = N + k - 1
-    log = -betaln(N - k + 1, k + 1) - jnp.log1p(N)
-    value = jnp.exp(log)
-    return jnp.where((k < 0) | (k > N), 0, jnp.where(k == 0, 1, value))
+    a, b = promote_real("beta", a, b)
+    return strong(_sign(a) * _sign(b) * _sign(a + b) * jnp.exp(_betaln(a, b)))

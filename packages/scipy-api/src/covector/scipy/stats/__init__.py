@@ -1,19 +1,23 @@
-"""SciPy's probability distributions, differentiable and compiled: the contents page."""
+"""Probability distributions: the contents page of `covector.scipy.stats`.
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from covector.scipy.stats import norm as norm
+A distribution is a module of functions, and is imported when it is first used:
 
-_PARTS = ("norm",)
+    import covector.scipy.stats as stats
+
+    stats.norm.cdf(0.0)
+"""
+
+# Keep in order of the alphabet; a distribution stands in the file of its name.
+_DISTRIBUTIONS = ("norm",)
 
 
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name not in _PARTS:
+    if name not in _DISTRIBUTIONS:
         raise AttributeError(f"module 'covector.scipy.stats' has no attribute {name!r}")
     return import_module(f"covector.scipy.stats.{name}")
 
 
 def __dir__() -> list[str]:
-    return sorted(_PARTS)
+    return sorted(_DISTRIBUTIONS)
