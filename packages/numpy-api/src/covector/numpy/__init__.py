@@ -57,6 +57,12 @@ _CONTENTS: dict[str, str] = {
     "_sorting": "argpartition argsort lexsort partition sort sort_complex top_k",
     "_inspection": "array_repr array_str get_printoptions iscomplexobj isrealobj isscalar iterable "
     "printoptions set_printoptions",
+    "_differences": "diff ediff1d gradient interp trapezoid unwrap",
+    "_quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "_sets": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts "
+    "unique_inverse unique_values",
+    "_histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
+    "_correlation": "convolve corrcoef correlate cov",
     "_einsum": "einsum einsum_path",
     "_products": "cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
 }
