@@ -156,6 +156,21 @@ def docker_on_cpu(m):
 
 
 @healthy
+def cuda_image_on_a_host_without_card(m):
+    m.cuda()
+    m.file("/.dockerenv")
+    m.env["NVIDIA_VISIBLE_DEVICES"] = "all"
+
+
+@healthy
+def toolkit_of_the_same_minor_on_the_loader_path(m):
+    m.driver()
+    m.cuda()
+    m.env["LD_LIBRARY_PATH"] = "/opt/cuda-12.8/lib64"
+    m.library("libnvJitLink.so", "12", "12.8.61", "/opt/cuda-12.8/lib64")
+
+
+@healthy
 def wsl(m):
     m.wsl()
     m.file("/etc/ld.so.conf.d/ld.wsl.conf", "/usr/lib/wsl/lib\n")

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib import metadata
 
 from install_helper.facts import Facts
 from install_helper.findings import Finding, diagnose
@@ -102,6 +101,8 @@ def installed_versions() -> dict[str, str | None]:
 
 
 def _version(distribution: str) -> str | None:
+    from importlib import metadata  # slow to load, and the doctor does not need it
+
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

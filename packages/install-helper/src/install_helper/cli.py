@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import install_helper
-from install_helper import explain, findings, formats, installing, render, report, smoke
+from install_helper import explain, findings, formats, render, smoke
 from install_helper.host import Description
 from install_helper.plan import Plan, Request, solve
 from install_helper.reading import Reading
@@ -264,6 +264,8 @@ def plan(options: argparse.Namespace) -> int:
 
 def install(options: argparse.Namespace) -> int:
     """Show a plan, ask, carry it out, and look at the result."""
+    from install_helper import installing
+
     if options.root:
         raise Refusal("install works on this machine; with --root use plan.")
     if options.python:
@@ -322,6 +324,8 @@ def findings_by_id() -> Sequence[Any]:
 
 def bundle(options: argparse.Namespace) -> int:
     """Print a redacted report."""
+    from install_helper import report
+
     reading = read(options)
     found = findings.diagnose(reading.facts, reading.framework)
     made = solve(reading, Request(framework=options.framework))

@@ -152,5 +152,7 @@ def main(platforms):
 
 
 if __name__ == "__main__":
-    sys.path.pop(0)  # our own folder, whose files have common names
+    # Our own folder, whose files have common names.
+    own = __file__.replace("\\", "/").rpartition("/")[0]
+    sys.path[:] = [path for path in sys.path if path.replace("\\", "/") != own]
     main(sys.argv[1:])

@@ -21,14 +21,16 @@ def container_without_gpu(reading: Reading) -> Iterator[Finding]:
     """A container with CUDA packages, and no GPU in it."""
     if not reading.container or reading.wsl:
         return
-    kind = reading.container
+    kind, nodes = reading.container, reading.gpu_nodes
     smi = reading.facts.nvidia.smi
     seen = [Seen(f"a {kind} container", reading.facts.system.container.source)]
     if smi.value == "unknown error":
         seen.append(Seen("NVML cannot be initialised: a cgroup rule denies the device", smi.source))
     elif not reading.has_cuda_build or smi.value == "fine":
         return
-    elif not reading.gpu_nodes:
+    elif reading.wants_cpu or (reading.facts.cards.is_known and not reading.cards and not nodes):
+        return  # the host has no card to pass in
+    elif not nodes:
         seen.append(Seen("no /dev/nvidia* node", "/dev"))
     elif kind in ("apptainer", "singularity") and not reading.reachable("libcuda"):
         seen.append(Seen("the nodes are there, libcuda.so.1 is not", "loader path"))

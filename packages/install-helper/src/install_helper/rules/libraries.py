@@ -52,7 +52,9 @@ def loader_path_hides_wheels(reading: Reading) -> Iterator[Finding]:
     if not reading.has_cuda_build or not reading.env("LD_LIBRARY_PATH"):
         return
     for ours, theirs in _pairs(reading):
-        known = numbers(ours.version, 3), numbers(theirs.version, 3)
+        # The wheels of one minor release go together; before, any difference mattered.
+        count = 3 if old else 2
+        known = numbers(ours.version, count), numbers(theirs.version, count)
         if None in known or (known[0] == known[1]) or (not old and known[1] > known[0]):
             continue
         yield found(
