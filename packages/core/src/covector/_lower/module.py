@@ -201,6 +201,7 @@ class FunctionBuilder:
         self.constants: dict[Any, str] = {}
         # Names of constants that are finite and not zero, which need no care in linear code.
         self.ordinary: set[str] = set()
+        self.scalars: dict[str, Any] = {}  # values of constants of rank zero
         self.fences = Fences(module.fences)
 
     # -- appending operations --------------------------------------------------------------------
@@ -247,6 +248,8 @@ class FunctionBuilder:
         if name is None:
             name = self.constants[text] = self.emit(text)[0]
             array = np.asarray(value, aval.dtype)
+            if not aval.shape:
+                self.scalars[name] = value
             if (np.isfinite(array) & (array != 0)).all():
                 self.ordinary.add(name)
         return name
@@ -261,6 +264,8 @@ class FunctionBuilder:
         """``name`` broadcast to ``to_aval``; its axis i becomes axis ``dims[i]``."""
         if from_aval.shape == to_aval.shape:
             return name
+        if name in self.scalars:
+            return self.constant(self.scalars[name], to_aval)
         attributes = f"dims = {int_list(dims)}"
         return self.typed("broadcast_in_dim", [name], [from_aval], [to_aval], attributes)[0]
 

@@ -105,6 +105,8 @@ class StageTrace(Trace):
 
     def constant(self, x: Any) -> Atom:
         """The atom for a value from outside: a literal for scalars, an input for arrays."""
+        if type(x) is Literal:
+            return x
         atom = self.const_of.get(id(x))
         if atom is not None:
             return atom

@@ -117,7 +117,7 @@ def _interpret(jaxpr: Jaxpr, primals: list, tangents: list) -> tuple[list, list]
 def run_equations(jaxpr: Jaxpr, args: Sequence[Any], trace: Trace) -> list[Any]:
     """Interpret ``jaxpr`` equation by equation under ``trace``, each a memoized program."""
     literals, steps, outputs = jaxpr.plan
-    env = [*args, *[x.val for x in literals]]
+    env = [*args, *literals]
     for eqn, step in zip(jaxpr.eqns, steps, strict=True):
         env += trace.call(eqn.jaxpr, [env[i] for i in step.inputs])
     return [env[i] for i in outputs]

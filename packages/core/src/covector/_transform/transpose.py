@@ -104,7 +104,7 @@ def _accumulate(jaxpr: Jaxpr, out_cts: list, args: list) -> list:
 
     def read(atom: Any) -> Any:
         if type(atom) is Literal:
-            return atom.val
+            return atom
         return Linear(atom.aval) if atom in linear else values[atom]
 
     backward: list[Equation] = []

@@ -244,7 +244,9 @@ div_p = elementwise(
     "divide",
     NUMBER,
     lambda t, out, x, y: unscale(t, y),
-    lambda t, out, x, y: scale(t, _divisor_slope(out, y)),
+    # In this order, the pullback begins with the division that the first operand's is, and needs
+    # nothing but the operands and the result.
+    lambda t, out, x, y: unscale(scale(neg(t), out), y),
     transpose=lambda ct, x, y: [unbroadcast(unscale(ct, y), x), None],
 )
 rem_p = elementwise(

@@ -25,7 +25,7 @@ from covector.lax.accuracy import bind, lower_with_accuracy
 from covector.lax.bitwise import and_p
 from covector.lax.compare import eq, lt, select_n_p, zero_unless
 from covector.lax.convert import convert_element_type
-from covector.lax.elementwise import abs, add, add_any, div, mul, neg, scale, sub
+from covector.lax.elementwise import abs, add, add_any, div, mul, neg, scale, sub, unscale
 
 # --- whole powers ---------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ def _jvp_integer_pow(primals: Any, tangents: Any, *, y: int) -> tuple[Any, Any]:
     if y in (0, 1):
         return out, t if y else None
     power = x if y == 2 else integer_pow_p.bind(x, y=y - 1)
-    return out, scale(t, mul(power, scalar_like(x, y)))
+    return out, scale(scale(t, power), scalar_like(x, y))
 
 
 integer_pow_p = Primitive(
@@ -272,7 +272,7 @@ sqrt_p = elementwise(
     "sqrt",
     lower_with_accuracy("sqrt"),
     INEXACT,
-    lambda t, y, x, **accuracy: scale(t, div(scalar_like(y, 0.5), y)),
+    lambda t, y, x, **accuracy: unscale(scale(t, scalar_like(y, 0.5)), y),
 )
 rsqrt_p = elementwise(
     "rsqrt",
