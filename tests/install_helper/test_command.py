@@ -41,7 +41,7 @@ def run(capsys, *arguments):
 def test_doctor_reports_and_leaves_with_one(broken, capsys):
     status, out, err = run(capsys, "doctor", "--root", str(broken.root), "--run-programs")
     assert status == 1 and not err
-    assert "ERROR C10" in out and "unset CUDA_VISIBLE_DEVICES" in out
+    assert "ERROR C10:" in out and "unset CUDA_VISIBLE_DEVICES" in out
     assert "install-helper explain C10" in out and "Recommended for this machine" in out
 
 

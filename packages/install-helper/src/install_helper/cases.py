@@ -17,6 +17,7 @@ class Case:
 
     id: str
     slug: str
+    title: str
     level: str
     sure: str
     symptom: str
@@ -25,11 +26,6 @@ class Case:
     fix: str
     links: tuple[str, ...]
     signatures: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        """The slug as words."""
-        return self.slug.replace("-", " ")
 
 
 @lru_cache(maxsize=1)

@@ -158,7 +158,7 @@ def _unknown(reading: Reading) -> str:
 
 def finding_text(finding: Finding, color: bool) -> str:
     """One finding: what was seen, why it matters, what to type."""
-    head = f"{finding.level.upper()} {finding.id} {finding.title}"
+    head = f"{finding.level.upper()} {finding.id}: {finding.title}"
     lines = [paint(head, finding.level, color)]
     for seen in finding.seen:
         where = f"  [{seen.source}]" if seen.source else ""
