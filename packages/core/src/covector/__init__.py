@@ -24,12 +24,14 @@ if _namespace.MissingPieceFinder not in sys.meta_path:
 # What `__getattr__` does, for editors and type checkers. A test compares it with the table.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import covector.ad_checkpoint as ad_checkpoint
     import covector.core as core
     import covector.custom_derivatives as custom_derivatives
     import covector.dtypes as dtypes
     import covector.errors as errors
     import covector.lax as lax
     import covector.numpy as numpy
+    import covector.ops as ops
     import covector.parallel as parallel
     import covector.random as random
     import covector.scipy as scipy
@@ -55,6 +57,9 @@ if TYPE_CHECKING:
     from covector._api.jacobians import jacobian as jacobian
     from covector._api.jacobians import jacrev as jacrev
     from covector._api.jit import jit as jit
+    from covector._api.linear import closure_convert as closure_convert
+    from covector._api.linear import custom_gradient as custom_gradient
+    from covector._api.linear import linear_transpose as linear_transpose
     from covector._api.shape_dtype_struct import ShapeDtypeStruct as ShapeDtypeStruct
     from covector._api.tracing import eval_shape as eval_shape
     from covector._api.tracing import make_jaxpr as make_jaxpr
@@ -107,6 +112,9 @@ if TYPE_CHECKING:
     from covector._run.client import process_index as process_index
     from covector._trace.caches import clear_caches as clear_caches
     from covector._trace.trace import typeof as typeof
+    from covector.ad_checkpoint import checkpoint as checkpoint
+    from covector.ad_checkpoint import checkpoint_policies as checkpoint_policies
+    from covector.ad_checkpoint import remat as remat
     from covector.core import ensure_compile_time_eval as ensure_compile_time_eval
     from covector.custom_derivatives import custom_jvp as custom_jvp
     from covector.custom_derivatives import custom_vjp as custom_vjp

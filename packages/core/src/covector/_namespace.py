@@ -23,11 +23,13 @@ PARALLEL = "covector-parallel"
 
 # Submodules that are names of `covector` by themselves: `covector.lax` needs no import of its own.
 MODULES: dict[str, str] = {
+    "ad_checkpoint": CORE,
     "core": CORE,
     "custom_derivatives": CORE,
     "dtypes": CORE,
     "errors": CORE,
     "lax": CORE,
+    "ops": CORE,
     "sharding": CORE,
     "stages": CORE,
     "tree": CORE,
@@ -52,6 +54,8 @@ DEFINITIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     (CORE, "_api.device"): ("block_until_ready", "device_get", "device_put"),
     (CORE, "_api.shape_dtype_struct"): ("ShapeDtypeStruct",),
+    (CORE, "ad_checkpoint"): ("checkpoint", "checkpoint_policies", "remat"),
+    (CORE, "_api.linear"): ("closure_convert", "custom_gradient", "linear_transpose"),
     (CORE, "custom_derivatives"): ("custom_jvp", "custom_vjp"),
     (CORE, "_run.array"): ("Array", "Shard"),
     (CORE, "_run.client"): (

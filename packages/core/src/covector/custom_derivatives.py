@@ -7,13 +7,24 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from covector._api.linear import closure_convert as closure_convert
+from covector._api.linear import custom_gradient as custom_gradient
+from covector._api.linear import linear_call as linear_call
 from covector._api.tracing import check_outputs, function_name
 from covector._ir import dtypes
 from covector._trace.trace import current_trace_state, typeof
 from covector._transform.custom import CustomJVP, CustomVJP, custom_jvp_call_p, custom_vjp_call_p
 from covector._tree.registry import dispatch_registry
 
-__all__ = ["custom_jvp", "custom_jvp_call_p", "custom_vjp", "custom_vjp_call_p"]
+__all__ = [
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_jvp_call_p",
+    "custom_vjp",
+    "custom_vjp_call_p",
+    "linear_call",
+]
 
 
 class _Call:

@@ -71,6 +71,7 @@ _CONTENTS: dict[str, str] = {
     "control.loops": "fori_loop while_loop while_p",
     "control.scan": "map scan scan_p",
     "control.associative_scan": "associative_scan",
+    "solves": "custom_linear_solve custom_root",
 }
 
 _MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in names.split()}
