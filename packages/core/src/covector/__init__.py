@@ -26,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import covector.ad_checkpoint as ad_checkpoint
     import covector.core as core
+    import covector.custom_batching as custom_batching
     import covector.custom_derivatives as custom_derivatives
     import covector.dtypes as dtypes
     import covector.errors as errors

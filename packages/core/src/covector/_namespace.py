@@ -25,6 +25,7 @@ PARALLEL = "covector-parallel"
 MODULES: dict[str, str] = {
     "ad_checkpoint": CORE,
     "core": CORE,
+    "custom_batching": CORE,
     "custom_derivatives": CORE,
     "dtypes": CORE,
     "errors": CORE,

@@ -52,7 +52,7 @@ def checkpoint(
     >>> import covector
     >>> f = covector.checkpoint(lambda x: covector.lax.sin(covector.lax.sin(x)))
     >>> round(float(covector.grad(f)(1.0)), 4)
-    0.3601
+    0.36
     """
     if not callable(fun):
         raise TypeError(f"checkpoint: expected a callable first argument, got {fun!r}")
@@ -286,7 +286,7 @@ def saved_residuals(
 
     >>> import covector
     >>> covector.ad_checkpoint.saved_residuals(covector.checkpoint(covector.lax.sin), 1.0)
-    [(ShapedArray(float32[], weak_type=True), 'from the argument x')]
+    [(f32[] weak, 'from the argument x')]
     """
     leaves, in_tree = dispatch_registry.flatten((args, kwargs))
     avals = argument_avals(leaves, in_tree, function_name(f))
