@@ -1,0 +1,231 @@
+"""Householder reflections and what is made of them: QR, Hessenberg and tridiagonal forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from covector import lax
+from covector._ir import dtypes
+from covector._ir.avals import ShapedArray
+from covector._lower.module import lower_by
+from covector._trace.primitive import Primitive
+from covector._trace.trace import typeof
+from covector.lax.linalg import _lapack
+from covector.lax.linalg._matrix import batch_in_front, check_matrix, diagonal, real_dtype
+
+
+def _routine(aval: ShapedArray, real: str, complex: str) -> str:
+    return complex if dtypes.is_complex(aval.dtype) else real
+
+
+# --- products of reflections ----------------------------------------------------------------------
+
+
+def householder_product(a: Any, taus: Any) -> Any:
+    """The first columns of the product of reflections ``I - taus[i] v_i v_i^H``.
+
+    Args:
+      a: of shape (..., m, n); v_i is column i below the diagonal, with 1 on it and 0 above.
+      taus: of shape (..., k), k at most min(m, n).
+
+    Returns:
+      An array of ``a``'s shape with orthonormal columns, if m >= n.
+
+    >>> lax.linalg.householder_product(np.eye(3, 2), np.zeros(2)).shape
+    (3, 2)
+    """
+    return householder_product_p.bind(a, taus)
+
+
+def _abstract_product(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
+    name = "householder_product"
+    check_matrix(name, a)
+    if taus.dtype != a.dtype:
+        raise TypeError(f"{name}: a and taus must have one dtype, got {a.dtype}, {taus.dtype}")
+    if taus.ndim < 1 or taus.shape[:-1] != a.shape[:-2]:
+        raise ValueError(
+            f"{name}: the leading axes of a of shape {a.shape} and of taus of shape {taus.shape} "
+            "must be equal"
+        )
+    if taus.shape[-1] > min(a.shape[-2:]) or a.shape[-2] < a.shape[-1]:
+        raise ValueError(
+            f"The second argument to {name} must not have more rows than the minimum of the first "
+            f"argument's rows and columns, and the first no more columns than rows. Got taus of "
+            f"shape {taus.shape} and a of shape {a.shape}."
+        )
+    return a.strip_weak_type()
+
+
+def _orgqr(a: Any, taus: Any) -> Any:
+    aval = typeof(a)
+    if aval.size == 0:
+        return a
+    return _lapack.call(
+        _routine(aval, "orgqr", "ungqr"),
+        [a, taus],
+        [(aval.shape, aval.dtype)],
+        matrices=("m-", "m"),
+        aliases=[(0, 0)],
+    )[0]
+
+
+householder_product_p = Primitive(
+    "householder_product",
+    abstract=_abstract_product,
+    lower=lower_by(_orgqr),
+    batch=batch_in_front(lambda: householder_product_p),
+)
+
+
+# --- reductions -----------------------------------------------------------------------------------
+
+
+def geqrf(a: Any) -> tuple[Any, Any]:
+    """R in the upper triangle and the reflections of Q below it, and their taus. For lowering."""
+    aval = typeof(a)
+    *stack, m, n = aval.shape
+    packed, taus = _lapack.call(
+        "geqrf",
+        [a],
+        [(aval.shape, aval.dtype), ((*stack, min(m, n)), aval.dtype)],
+        matrices=("m", "m-"),
+        aliases=[(0, 0)],
+    )
+    return packed, taus
+
+
+def geqp3(a: Any) -> tuple[Any, Any, Any]:
+    """Like `geqrf` with the columns in an order (third, from 0) of falling norms. For lowering."""
+    aval = typeof(a)
+    *stack, m, n = aval.shape
+    free = lax.full((*stack, n), 0, np.int32)
+    packed, order, taus = _lapack.call(
+        "geqp3",
+        [a, free],
+        [
+            (aval.shape, aval.dtype),
+            ((*stack, n), _lapack.INT32),
+            ((*stack, min(m, n)), aval.dtype),
+        ],
+        matrices=("m-", "m--"),
+        aliases=[(0, 0), (1, 1)],
+    )
+    return packed, taus, lax.sub(order, np.int32(1))
+
+
+def hessenberg(a: Any) -> list[Any]:
+    """Reduce square matrices to upper Hessenberg form by an orthogonal similarity.
+
+    Args:
+      a: of shape (..., n, n).
+
+    Returns:
+      An array of ``a``'s shape, with the Hessenberg matrix on and above the first subdiagonal and
+      the reflections below; and their taus, of shape (..., n - 1).
+
+    >>> [x.shape for x in lax.linalg.hessenberg(np.eye(3))]
+    [(3, 3), (2,)]
+    """
+    return list(hessenberg_p.bind(a))
+
+
+def _abstract_hessenberg(a: ShapedArray) -> list[ShapedArray]:
+    check_matrix("hessenberg", a, square=True)
+    a = a.strip_weak_type()
+    return [a, a.update(shape=(*a.shape[:-2], max(a.shape[-1] - 1, 0)))]
+
+
+def _gehrd(a: Any) -> list[Any]:
+    aval = typeof(a)
+    *stack, _, n = aval.shape
+    if aval.size == 0 or n == 1:
+        return [a, lax.full((*stack, max(n - 1, 0)), 0, aval.dtype)]
+    packed, taus, info = _lapack.call(
+        "gehrd",
+        [a],
+        [(aval.shape, aval.dtype), ((*stack, n - 1), aval.dtype), (stack, _lapack.INT32)],
+        matrices=("m", "m--"),
+        aliases=[(0, 0)],
+        low=1,
+        high=n,
+    )
+    ok = _lapack.succeeded(info)
+    return [_lapack.nan_unless(ok, packed), _lapack.nan_unless(ok, taus)]
+
+
+hessenberg_p = Primitive(
+    "hessenberg",
+    abstract=_abstract_hessenberg,
+    lower=lower_by(_gehrd),
+    batch=batch_in_front(lambda: hessenberg_p),
+    multiple_results=True,
+)
+
+
+def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
+    """Reduce symmetric (Hermitian) matrices to tridiagonal form by an orthogonal similarity.
+
+    Args:
+      a: of shape (..., n, n); only one triangle is read.
+      lower: which.
+
+    Returns:
+      An array of ``a``'s shape with the reflections; the real diagonal, of shape (..., n), and
+      off-diagonal, (..., n - 1); and the reflections' taus, (..., n - 1).
+
+    >>> diagonal, off_diagonal = lax.linalg.tridiagonal(np.eye(3))[1:3]
+    >>> diagonal, off_diagonal
+    (Array([1., 1., 1.], dtype=float32), Array([0., 0.], dtype=float32))
+    """
+    return list(tridiagonal_p.bind(a, lower=bool(lower)))
+
+
+def _abstract_tridiagonal(a: ShapedArray, *, lower: bool) -> list[ShapedArray]:
+    check_matrix("tridiagonal", a, square=True)
+    *stack, _, n = a.shape
+    if n == 0:
+        raise ValueError(f"The input to tridiagonal must not be empty. Got shape {a.shape}.")
+    real = real_dtype(a.dtype)
+    return [
+        a.strip_weak_type(),
+        ShapedArray((*stack, n), real),
+        ShapedArray((*stack, n - 1), real),
+        ShapedArray((*stack, n - 1), a.dtype),
+    ]
+
+
+def _sytrd(a: Any, *, lower: bool) -> list[Any]:
+    aval = typeof(a)
+    *stack, _, n = aval.shape
+    real = real_dtype(aval.dtype)
+    if aval.size == 0 or n == 1:
+        d = diagonal(a)
+        d = lax.real(d) if dtypes.is_complex(aval.dtype) else d
+        return [a, d, lax.full((*stack, n - 1), 0, real), lax.full((*stack, n - 1), 0, aval.dtype)]
+    *outs, info = _lapack.call(
+        _routine(aval, "sytrd", "hetrd"),
+        [a],
+        [
+            (aval.shape, aval.dtype),
+            ((*stack, n), real),
+            ((*stack, n - 1), real),
+            ((*stack, n - 1), aval.dtype),
+            (stack, _lapack.INT32),
+        ],
+        matrices=("m", "m----"),
+        aliases=[(0, 0)],
+        uplo="L" if lower else "U",
+    )
+    ok = _lapack.succeeded(info)
+    return [_lapack.nan_unless(ok, x) for x in outs]
+
+
+tridiagonal_p = Primitive(
+    "tridiagonal",
+    abstract=_abstract_tridiagonal,
+    lower=lower_by(_sytrd),
+    batch=batch_in_front(lambda: tridiagonal_p),
+    multiple_results=True,
+)
