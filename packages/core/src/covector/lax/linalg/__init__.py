@@ -14,7 +14,16 @@ from typing import Any
 _CONTENTS: dict[str, str] = {
     # module: public names
     "cholesky": "cholesky cholesky_p",
+    "tridiagonal_solve": "tridiagonal_solve tridiagonal_solve_p",
     "triangular": "triangular_solve triangular_solve_p",
+    "householder": "hessenberg hessenberg_p householder_product householder_product_p tridiagonal "
+    "tridiagonal_p",
+    "qr": "qr qr_p",
+    "eigh": "EighImplementation eigh eigh_p",
+    "eig": "EigImplementation eig eig_p schur schur_p",
+    "svd": "SvdAlgorithm svd svd_p",
+    "updates": "cholesky_update cholesky_update_p ormqr ormqr_p symmetric_product "
+    "symmetric_product_p",
     "lu": "lu lu_p lu_pivots_to_permutation lu_pivots_to_permutation_p",
 }
 

@@ -57,11 +57,7 @@ def real_dtype(dtype: np.dtype) -> np.dtype:
         return dtypes.to_real_dtype(dtype)
     if dtypes.is_float(dtype):
         return dtype
-    return dtypes.DTYPES[
-        "float64"
-        if np.dtype(dtypes.canonicalize_dtype(np.dtype(np.float64))).itemsize == 8
-        else "float32"
-    ]
+    return np.dtype(dtypes.canonicalize_dtype(np.dtype(np.float64)))
 
 
 # --- batching -------------------------------------------------------------------------------------
@@ -117,7 +113,7 @@ def hermitian(x: Any) -> Any:
 
 
 def part(x: Any, keep: Callable[[Any, Any], Any], offset: int = 0) -> Any:
-    """``x`` where ``keep(row, column - offset)``, zero elsewhere: ``keep=lax.ge`` is the lower part."""
+    """``x`` where ``keep(row, column - offset)``, zero elsewhere."""
     aval = typeof(x)
     rows = lax.broadcasted_iota(np.int32, aval.shape[-2:], 0)
     columns = lax.broadcasted_iota(np.int32, aval.shape[-2:], 1)

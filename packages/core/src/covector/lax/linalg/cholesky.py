@@ -32,7 +32,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
       symmetrize_input: factor ``(x + x^H) / 2``; else only the lower triangle is read.
 
     Returns:
-      L, of ``x``'s shape and dtype; all nan in its lower triangle if ``x`` is not positive definite.
+      L, of ``x``'s shape and dtype; its triangle is nan if ``x`` is not positive definite.
 
     Raises:
       ValueError: ``x`` is not square.

@@ -27,12 +27,13 @@ from covector.lax.linalg._matrix import (
 from covector.lax.linalg.triangular import triangular_solve
 
 
-def lu(x: Any) -> tuple[Any, Any, Any]:
+def lu(x: Any) -> list[Any]:
     """The factors of ``x[permutation] = L @ U``, for matrices of any shape.
 
     Returns:
-      ``lu``, of ``x``'s shape: U in the upper triangle, L below it (its unit diagonal is not
-      stored); ``pivots``, int32: row i was swapped with row ``pivots[i]``; ``permutation``, int32.
+      A list of the factors, of ``x``'s shape: U in the upper triangle, L below it (its unit
+      diagonal is not stored); ``pivots``, int32: row i was swapped with row ``pivots[i]``; and
+      ``permutation``, int32.
 
     Raises:
       TypeError: ``x`` is no matrix, or of another dtype than LAPACK has.
@@ -44,8 +45,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
     >>> permutation
     Array([1, 0], dtype=int32)
     """
-    packed, pivots, permutation = lu_p.bind(x)
-    return packed, pivots, permutation
+    return list(lu_p.bind(x))
 
 
 def _abstract(aval: ShapedArray) -> list[ShapedArray]:

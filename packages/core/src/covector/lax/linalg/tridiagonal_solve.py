@@ -1,0 +1,124 @@
+"""Systems of equations with a tridiagonal matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from covector import lax
+from covector._ir.avals import ShapedArray
+from covector._lower.module import lower_by
+from covector._trace.primitive import Linear, Primitive
+from covector._trace.trace import typeof
+from covector.lax.elementwise import scale
+from covector.lax.linalg import _lapack
+from covector.lax.linalg._matrix import batch_in_front, check_matrix, spread
+
+_NAMES = ("dl", "d", "du", "b")
+
+
+def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
+    """The x with ``A @ x = b``, for tridiagonal matrices A given by their diagonals.
+
+    Args:
+      dl: below the diagonal: ``dl[i] = A[i, i - 1]``, ``dl[0]`` is unread; of shape (..., n).
+      d: the diagonal, (..., n).
+      du: above it: ``du[i] = A[i, i + 1]``, ``du[n - 1]`` is unread; (..., n).
+      b: of shape (..., n, k).
+      perturb_singular: not available.
+
+    Returns:
+      x, of ``b``'s shape; nan where A is singular.
+
+    Raises:
+      TypeError: shapes or dtypes do not fit.
+
+    >>> d = np.array([2.0, 2.0])
+    >>> lax.linalg.tridiagonal_solve(0 * d, d, 0 * d, np.array([[2.0], [4.0]]))
+    Array([[1.],
+           [2.]], dtype=float32)
+    """
+    return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=bool(perturb_singular))
+
+
+def _abstract(
+    dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *, perturb_singular: bool
+) -> ShapedArray:
+    name = "tridiagonal_solve"
+    if perturb_singular:
+        raise NotImplementedError(f"{name}: perturb_singular=True is not available")
+    check_matrix(name, b, position=3)
+    for word, aval in zip(_NAMES, (dl, d, du), strict=False):
+        if aval.dtype != b.dtype:
+            raise TypeError(
+                f"lax.{name} requires arguments to have the same dtypes, got {word} of "
+                f"{aval.dtype} and b of {b.dtype}"
+            )
+        if aval.shape != b.shape[:-1]:
+            raise TypeError(
+                f"{name} requires that the leading ndim-1 dimensions of b equal the dimensions of "
+                f"the diagonal arguments, got {word} of shape {aval.shape} and b of shape {b.shape}"
+            )
+    return b.strip_weak_type()
+
+
+def _gtsv(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool) -> Any:
+    aval, vector = typeof(b), typeof(d)
+    if aval.size == 0:
+        return b
+    *_, out, info = _lapack.call(
+        "gtsv",
+        [dl, d, du, b],
+        [
+            *[(vector.shape, aval.dtype)] * 3,
+            (aval.shape, aval.dtype),
+            (aval.shape[:-2], _lapack.INT32),
+        ],
+        matrices=("---m", "---m-"),
+        aliases=[(0, 0), (1, 1), (2, 2), (3, 3)],
+    )
+    return _lapack.nan_unless(_lapack.succeeded(info), out)
+
+
+def _shift(x: Any, by: int) -> Any:
+    """Vectors or stacks of them along axis -1, moved ``by`` one place, with zero in the gap."""
+    aval = typeof(x)
+    config = [(0, 0, 0)] * (aval.ndim - 1) + [(by, -by, 0)]
+    return lax.pad(x, np.zeros((), aval.dtype), config)
+
+
+def _shift_rows(x: Any, by: int) -> Any:
+    aval = typeof(x)
+    config = [(0, 0, 0)] * (aval.ndim - 2) + [(by, -by, 0), (0, 0, 0)]
+    return lax.pad(x, np.zeros((), aval.dtype), config)
+
+
+def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+    """``dx = A^-1 (db - dA x)``."""
+    dl, d, du, b = primals
+    x = tridiagonal_solve_p.bind(dl, d, du, b, **params)
+    beside = (_shift_rows(x, 1), x, _shift_rows(x, -1))
+    change = tangents[3]
+    for t, column in zip(tangents[:3], beside, strict=True):
+        if t is not None:
+            term = lax.neg(scale(spread(t, x, -2), column))
+            change = term if change is None else lax.add(change, term)
+    return x, tridiagonal_solve_p.bind(dl, d, du, change, **params)
+
+
+def _transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -> list[Any]:
+    if any(isinstance(x, Linear) for x in (dl, d, du)):
+        raise NotImplementedError("tridiagonal_solve is linear in b only")
+    below, above = _shift(du, 1), _shift(dl, -1)
+    return [None, None, None, tridiagonal_solve_p.bind(below, d, above, ct, **params)]
+
+
+tridiagonal_solve_p = Primitive(
+    "tridiagonal_solve",
+    abstract=_abstract,
+    lower=lower_by(_gtsv),
+    jvp=_jvp,
+    transpose=_transpose,
+    batch=batch_in_front(lambda: tridiagonal_solve_p),
+)
