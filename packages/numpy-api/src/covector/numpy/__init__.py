@@ -63,6 +63,13 @@ _CONTENTS: dict[str, str] = {
     "unique_inverse unique_values",
     "_histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
     "_correlation": "convolve corrcoef correlate cov",
+    "_vectorizing": "apply_along_axis apply_over_axes frompyfunc vectorize",
+    "_index_tricks": "c_ index_exp mgrid ogrid r_ ravel_multi_index s_ unravel_index",
+    "_editing": "delete fill_diagonal insert mask_indices place resize trim_zeros",
+    "_files": "from_dlpack frombuffer fromfile fromfunction fromiter fromstring load save savez",
+    "_polynomials": "poly polyadd polyder polyint polymul polysub polyval",
+    "_windows": "bartlett blackman hamming hanning kaiser",
+    "_bits": "packbits spacing unpackbits",
     "_einsum": "einsum einsum_path",
     "_products": "cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
 }

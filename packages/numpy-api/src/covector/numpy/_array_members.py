@@ -213,6 +213,34 @@ def _array_namespace(self: Any, *, api_version: str | None = None) -> Any:
     return importlib.import_module("covector.numpy")
 
 
+def _byteswap(self: Any) -> Any:
+    """The elements with their bytes in reverse order."""
+    from covector.numpy._creation import asarray
+
+    swapped = np.asarray(self).byteswap()
+    return asarray(swapped, dtype=self.dtype)
+
+
+def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
+    """The array on a device or sharding, for code that follows the array API standard."""
+    if stream is not None:
+        raise NotImplementedError("to_device: stream is not supported.")
+    from covector._api.device import device_put
+
+    return device_put(self, device)
+
+
+def _tobytes(self: Any, order: str = "C") -> bytes:
+    """The elements' bytes."""
+    return np.asarray(self).tobytes(order)  # type: ignore[arg-type]
+
+
+def _flat(self: Any) -> Any:
+    raise NotImplementedError(
+        "x.flat is not offered: arrays are immutable. Use x.ravel(), or iterate over it."
+    )
+
+
 def _index_update(self: Any) -> Any:
     from covector.numpy._index_update import IndexUpdate
 
@@ -240,6 +268,9 @@ _METHODS = {
     "astype": _astype,
     "copy": _copy,
     "compress": _compress,
+    "byteswap": _byteswap,
+    "to_device": _to_device,
+    "tobytes": _tobytes,
     "__array_namespace__": _array_namespace,
 }
 _PROPERTIES = {
@@ -248,6 +279,7 @@ _PROPERTIES = {
     "at": _index_update,
     "real": _real,
     "imag": _imag,
+    "flat": _flat,
 }
 
 

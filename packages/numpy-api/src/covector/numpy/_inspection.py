@@ -6,6 +6,7 @@ from typing import Any
 
 from covector._ir import dtypes
 from covector._trace.trace import is_arraylike, typeof
+from covector.numpy._creation import asarray
 from covector.numpy._operands import check_arraylike
 
 import numpy as np
@@ -63,13 +64,15 @@ def array_repr(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """The text of an array, as `repr` of a NumPy array.
+    """The text of an array, as `repr` gives it, with other options of printing.
 
-    >>> jnp.array_repr(np.array([1, 2]))
-    'array([1, 2])'
+    >>> jnp.array_repr(jnp.array([0.123456, 2.0]), precision=2)
+    'Array([0.12, 2.  ], dtype=float32)'
     """
     check_arraylike("array_repr", arr)
-    return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
+    given = {"linewidth": max_line_width, "precision": precision, "suppress": suppress_small}
+    with np.printoptions(**{k: v for k, v in given.items() if v is not None}):
+        return repr(asarray(arr))
 
 
 def array_str(

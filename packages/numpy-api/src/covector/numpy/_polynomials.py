@@ -1,0 +1,151 @@
+"""Polynomials as vectors of coefficients, highest powers first."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+from covector import lax
+from covector._api.jit import library_function
+from covector._trace.trace import typeof
+from covector.numpy._correlation import convolve
+from covector.numpy._creation import asarray, ones
+from covector.numpy._joining import concatenate
+from covector.numpy._manipulation import atleast_1d
+from covector.numpy._operands import (
+    broadcast_to_shape,
+    check_arraylike,
+    common_shape,
+    promote_dtypes,
+    promote_dtypes_inexact,
+)
+
+import numpy as np
+
+
+def polyval(p: Any, x: Any, *, unroll: int | None = None) -> Any:
+    """The value of a polynomial, by Horner's rule.
+
+    ``unroll`` is there for the API's sake: the steps are unrolled.
+
+    >>> print(jnp.polyval(jnp.array([1, 0, 2]), 3))
+    11
+    """
+    return _polyval(p, x)
+
+
+@library_function
+def _polyval(p: Any, x: Any) -> Any:
+    check_arraylike("polyval", p, x)
+    p, x = promote_dtypes(p, x)
+    trailing = typeof(p).shape[1:]
+    shape = common_shape("polyval", trailing, typeof(x).shape)
+    x = broadcast_to_shape(x, shape)
+    result = lax.full(shape, 0, typeof(x).dtype)
+    if typeof(p).shape[0] > 64:
+        step = lambda y, c: (lax.add(lax.mul(y, x), broadcast_to_shape(c, shape)), None)
+        return lax.scan(step, result, p)[0]
+    for c in lax.unstack(p):
+        result = lax.add(lax.mul(result, x), broadcast_to_shape(c, shape))
+    return result
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    """The sum of two polynomials.
+
+    >>> print(jnp.polyadd(jnp.array([1, 2]), jnp.array([1, 0, 0])))
+    [1 1 2]
+    """
+    a1, a2 = _same_length("polyadd", a1, a2)
+    return lax.add(a1, a2)
+
+
+def polysub(a1: Any, a2: Any) -> Any:
+    """The difference of two polynomials.
+
+    >>> print(jnp.polysub(jnp.array([1, 2]), jnp.array([1, 0, 0])))
+    [-1  1  2]
+    """
+    a1, a2 = _same_length("polysub", a1, a2)
+    return lax.sub(a1, a2)
+
+
+def _same_length(name: str, a1: Any, a2: Any) -> list[Any]:
+    check_arraylike(name, a1, a2)
+    vectors = promote_dtypes(asarray(a1), asarray(a2))
+    longest = max(typeof(v).shape[0] for v in vectors)
+    return [
+        lax.pad(v, typeof(v).dtype.type(0), [(longest - typeof(v).shape[0], 0, 0)]) for v in vectors
+    ]
+
+
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """The product of two polynomials.
+
+    >>> print(jnp.polymul(jnp.array([1.0, 2.0]), jnp.array([1.0, -2.0])))
+    [ 1.  0. -4.]
+    """
+    check_arraylike("polymul", a1, a2)
+    if trim_leading_zeros and (len(a1) > 1 or len(a2) > 1):
+        from covector.numpy._editing import trim_zeros
+
+        a1, a2 = trim_zeros(a1, trim="f"), trim_zeros(a2, trim="f")
+    a1, a2 = [v if typeof(v).size else asarray([0.0]) for v in (asarray(a1), asarray(a2))]
+    return convolve(a1, a2, mode="full")
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """The m-th derivative of a polynomial.
+
+    >>> print(jnp.polyder(jnp.array([1.0, 2.0, 3.0])))
+    [2. 2.]
+    """
+    check_arraylike("polyder", p)
+    m = index(m)
+    if m < 0:
+        raise ValueError("Order of derivative must be positive")
+    (p,) = promote_dtypes_inexact(asarray(p))
+    for _ in range(m):
+        n = typeof(p).shape[0]
+        p = p[:-1] * np.arange(n - 1, 0, -1).astype(typeof(p).dtype)
+    return p
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """The m-th integral of a polynomial, with the constants ``k``.
+
+    >>> print(jnp.polyint(jnp.array([2.0, 2.0]), k=3))
+    [1. 2. 3.]
+    """
+    m = index(m)
+    check_arraylike("polyint", p, *([] if k is None else [k]))
+    p, constants = promote_dtypes_inexact(asarray(p), asarray(0.0 if k is None else k))
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    constants = atleast_1d(constants)
+    if typeof(constants).shape == (1,):
+        constants = broadcast_to_shape(constants, (m,))
+    if typeof(constants).shape != (m,):
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
+    for i in range(m):
+        n = typeof(p).shape[0]
+        p = concatenate([p / np.arange(n, 0, -1).astype(typeof(p).dtype), constants[i : i + 1]])
+    return p
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    """The polynomial with given zeros and the leading coefficient one.
+
+    >>> print(jnp.poly(jnp.array([1.0, 2.0])))
+    [ 1. -3.  2.]
+    """
+    check_arraylike("poly", seq_of_zeros)
+    (zeros,) = promote_dtypes_inexact(atleast_1d(asarray(seq_of_zeros)))
+    if typeof(zeros).ndim != 1:
+        raise NotImplementedError(
+            "poly: the characteristic polynomial of a matrix is not offered yet."
+        )
+    result = ones((1,), dtype=typeof(zeros).dtype)
+    for zero in lax.unstack(zeros) if typeof(zeros).size else ():
+        result = convolve(result, concatenate([ones(1, typeof(zeros).dtype), -zero[None]]))
+    return result
