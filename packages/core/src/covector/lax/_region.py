@@ -16,24 +16,34 @@ def lower_with_region(
     op: str,
     args: Sequence[str],
     attributes: str,
-    body: Jaxpr,
+    body: Jaxpr | Sequence[Jaxpr],
     in_avals: Sequence[ShapedArray],
     out_avals: Sequence[ShapedArray],
 ) -> list[str]:
-    """Append ``"stablehlo.OP"(args) <{attributes}> ({ body })``; the names of its results."""
+    """Append ``"stablehlo.OP"(args) <{attributes}> ({ body })``; the names of its results.
+
+    Several bodies become as many regions.
+    """
     number = ctx.num_names
     ctx.num_names += 1
     count = len(out_avals)
     results = f"%{number}" if count == 1 else f"%{number}:{count}"
     ctx.line(f'{results} = "stablehlo.{op}"({", ".join(args)}) <{{{attributes}}}> ({{')
+    for position, program in enumerate([body] if isinstance(body, Jaxpr) else body):
+        if position:
+            ctx.line("}, {")
+        _write_region(ctx, program, f"%r{number}_{position}")
+    ctx.lines.append((f"    }}) : {function_type(in_avals, out_avals)}", ctx.current_location))
+    return [f"%{number}"] if count == 1 else [f"%{number}#{i}" for i in range(count)]
+
+
+def _write_region(ctx: Any, body: Jaxpr, prefix: str) -> None:
     with ctx.region():
         ctx.constants = {}  # such a region sees nothing from outside, not even constants
-        names = [f"%r{number}_{i}" for i in range(len(body.in_avals))]
+        names = [f"{prefix}_{i}" for i in range(len(body.in_avals))]
         block = [f"{n}: {a.mlir}" for n, a in zip(names, body.in_avals, strict=True)]
         ctx.line(f"^bb0({', '.join(block)}):")
         ctx.yield_(ctx.inline(body, names), body.out_avals)
-    ctx.lines.append((f"    }}) : {function_type(in_avals, out_avals)}", ctx.current_location))
-    return [f"%{number}"] if count == 1 else [f"%{number}#{i}" for i in range(count)]
 
 
 def lower_reduction(
@@ -46,6 +56,7 @@ def lower_reduction(
     axes: Sequence[int],
 ) -> list[str]:
     """Reduce ``args`` along ``axes`` by ``body``: (accumulators, elements) -> accumulators."""
+    ctx.note_reduction(in_avals[0], axes)
     avals = [*in_avals, *[a.update(shape=()) for a in in_avals]]
     attributes = f"dimensions = {int_array(axes)}"
     return lower_with_region(ctx, "reduce", [*args, *inits], attributes, body, avals, out_avals)

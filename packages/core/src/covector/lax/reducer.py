@@ -17,6 +17,7 @@ from covector._trace.trace import Tracer, typeof
 from covector._transform.batch import move_batch_axis
 from covector._transform.jvp import is_whole
 from covector._tree.registry import dispatch_registry
+from covector.errors import ShapeError
 from covector.lax._axes import int_tuple, shift_axes
 from covector.lax._region import lower_reduction
 from covector.lax._rules import call_on_scalars, tangents_by
@@ -58,33 +59,38 @@ def reduce(
         )
     axes = int_tuple("reduce", "dimensions", dimensions)
     avals = [typeof(x) for x in leaves]
-    inits = [_as_init(x, a) for x, a in zip(inits, avals, strict=True)]
-    jaxpr = _stage(computation, tree, [a.update(shape=(), weak_type=False) for a in avals])
-    primitive = _named_reduction(jaxpr, inits, avals)
-    if primitive is not None:
-        outs = [primitive.bind(leaves[0], axes=axes)]
+    inits = [as_init("reduce", x, a) for x, a in zip(inits, avals, strict=True)]
+    scalars = [a.update(shape=(), weak_type=False) for a in avals]
+    jaxpr = stage_computation("reduce", computation, tree, scalars)
+    operation = named_reduction(jaxpr, inits, avals)
+    if operation is not None:
+        outs = [REDUCTION_BY[operation][0].bind(leaves[0], axes=axes)]
     else:
         outs = reduce_p.bind(*leaves, *inits, jaxpr=jaxpr, dimensions=axes)
     return tree.unflatten([place(x, out_sharding) for x in outs])
 
 
-def _as_init(value: Any, operand: ShapedArray) -> Any:
+def as_init(name: str, value: Any, operand: ShapedArray) -> Any:
     """An init value in the operand's dtype."""
     aval = typeof(value)
     if aval.shape != ():
-        raise ValueError(f"reduce: init_values must be scalars, got one of shape {aval.shape}")
+        raise ShapeError(f"{name}: init_values must be scalars, got one of shape {aval.shape}")
     if hasattr(value, "aval"):
         return lax.convert_element_type(value, operand.dtype)
     return np.asarray(value).astype(operand.dtype)[()]
 
 
-def _stage(computation: Callable[..., Any], tree: Any, scalars: list[ShapedArray]) -> Jaxpr:
+def stage_computation(
+    name: str, computation: Callable[..., Any], tree: Any, scalars: list[ShapedArray]
+) -> Jaxpr:
+    """The program of a reduction's ``computation``: (accumulators, elements) -> accumulators."""
+
     def combine(accumulated: Any, elements: Any) -> Any:
         out = computation(accumulated, elements)
         out_tree = dispatch_registry.flatten(out)[1]
         if out_tree != tree:
             raise ValueError(
-                f"reduce: computation must return the operands' structure {tree}, got {out_tree}"
+                f"{name}: computation must return the operands' structure {tree}, got {out_tree}"
             )
         return out
 
@@ -92,20 +98,18 @@ def _stage(computation: Callable[..., Any], tree: Any, scalars: list[ShapedArray
     in_tree = dispatch_registry.flatten(((example, example), {}))[1]
     staged = stage_function(combine, in_tree, [*scalars, *scalars], embed_constants=True)
     if staged.consts:
-        raise NotImplementedError("reduce: computation must not close over traced arrays")
+        raise NotImplementedError(f"{name}: computation must not close over traced arrays")
     for out, scalar in zip(staged.jaxpr.out_avals, scalars, strict=True):
         if (out.shape, out.dtype) != (scalar.shape, scalar.dtype):
             raise ValueError(
-                f"reduce: computation must give scalars of the operands' dtypes, got "
+                f"{name}: computation must give scalars of the operands' dtypes, got "
                 f"{out.str_short()} for {scalar.str_short()}"
             )
     return staged.jaxpr
 
 
-def _named_reduction(
-    jaxpr: Jaxpr, inits: Sequence[Any], avals: Sequence[ShapedArray]
-) -> Primitive | None:
-    """The primitive of a reduction by one operation that begins with its identity."""
+def named_reduction(jaxpr: Jaxpr, inits: Sequence[Any], avals: Sequence[ShapedArray]) -> str | None:
+    """The operation (see `REDUCTION_BY`) of a reduction by just that, begun with its identity."""
     if len(inits) != 1 or len(jaxpr.eqns) != 1 or not is_whole(jaxpr):
         return None
     name = jaxpr.eqns[0].primitive.name
@@ -114,9 +118,8 @@ def _named_reduction(
         return None
     if dtypes.is_bool(avals[0].dtype) and name in ("add", "mul"):
         return None
-    primitive, identity = found
-    expected = np.asarray(identity(avals[0].dtype)).astype(avals[0].dtype)
-    return primitive if np.array_equal(np.asarray(inits[0]), expected) else None
+    expected = np.asarray(found[1](avals[0].dtype)).astype(avals[0].dtype)
+    return name if np.array_equal(np.asarray(inits[0]), expected) else None
 
 
 # --- rules ---------------------------------------------------------------------------------------
