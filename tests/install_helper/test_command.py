@@ -14,7 +14,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))
 
-from install_helper import cli, render, report
+from install_helper import cli, findings, render, report
 from scenarios import SCENARIOS
 from simulator import Machine
 
@@ -212,3 +212,34 @@ def test_nothing_of_the_runtime_is_imported():
 def test_plain_text_is_shortened_and_cleaned(monkeypatch):
     monkeypatch.setenv("HOME", "/home/ada")
     assert render.clean("/home/ada/x /home/adam") == "~/x /home/adam"
+
+
+def test_offline_wheels(tmp_path, capsys):
+    machine = Machine(tmp_path / "root")
+    machine.describe()
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    arguments = ["plan", "--root", str(machine.root), "--for", "jax", "--cuda", "none",
+                 "--offline-wheels", str(wheels)]  # fmt: skip
+    (wheels / "jax-0.12.0.1-py3-none-any.whl").touch()
+    (wheels / "jaxlib-0.11.0-cp312-cp312-manylinux_2_27_x86_64.whl").touch()
+    status, _, err = run(capsys, *arguments)
+    assert status == 2 and "jaxlib==0.12.0.1" in err and "pip download" in err
+    (wheels / "jaxlib-0.12.0.1-cp312-cp312-manylinux_2_27_x86_64.whl").touch()
+    status, out, _ = run(capsys, *arguments)
+    assert status == 0 and f"--no-index --find-links {wheels}" in out
+
+
+def test_a_fault_in_a_check_is_told_and_hides_nothing(broken, monkeypatch):
+    def faulty(reading):
+        raise ZeroDivisionError
+
+    broken.findings()
+    monkeypatch.setattr(findings, "RULES", [findings.Rule(faulty, ()), *findings.RULES])
+    assert {one.id for one in broken.findings()} == {"C10", "C68"}
+
+
+def test_a_fault_of_ours_is_one_sentence(capsys, monkeypatch):
+    monkeypatch.setitem(cli.ACTIONS, "doctor", lambda options: {}["missing"])
+    status, _, err = run(capsys, "doctor")
+    assert status == 2 and "could not inspect: KeyError" in err and err.count("\n") == 1

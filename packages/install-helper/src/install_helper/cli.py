@@ -13,9 +13,12 @@ from typing import Any, NoReturn
 
 import install_helper
 from install_helper import explain, findings, formats, render, smoke
+from install_helper.cases import all_cases
+from install_helper.commands import quote
 from install_helper.host import Description
 from install_helper.plan import Plan, Request, solve
 from install_helper.reading import Reading
+from install_helper.versions import normalize, requirement, satisfies
 
 HEALTHY, PROBLEMS, CANNOT = 0, 1, 2
 DESCRIPTION = "install-helper.json"
@@ -226,24 +229,24 @@ def _is_python(text: str) -> bool:
 def offline(plan: Plan, folder: str) -> Plan:
     """The plan from a folder of wheels alone. Raises Refusal where the folder lacks some."""
     try:
-        names = [n for n in os.listdir(folder) if n.endswith(".whl")]
+        wheels = [name.split("-") for name in os.listdir(folder) if name.endswith(".whl")]
     except OSError as error:
         raise Refusal(f"--offline-wheels {folder} cannot be read ({error.strerror}).") from None
-    have = {tuple(n.replace("_", "-").lower().split("-cp")[0].rsplit("-", 1)) for n in names}
-    have_names = {"-".join(n.split("-")[:1]).replace("_", "-").lower() for n in names}
-    lacks = [
-        pin
-        for pin in plan.resolved
-        for name in [pin.split("==")[0].split(">")[0].split("<")[0].split("[")[0]]
-        if name.replace("_", "-") not in have_names and not any(name == n[0] for n in have)
-    ]
+    have = [(normalize(parts[0]), parts[1]) for parts in wheels if len(parts) > 2]
+    pins = [pin for pin in map(requirement, (*plan.requirements, *plan.resolved)) if pin]
+    lacks = {
+        f"{pin.name}{pin.bounds}": None
+        for pin in pins
+        if not any(n == pin.name and satisfies(v, pin.bounds) is not False for n, v in have)
+    }
     if lacks:
         raise Refusal(
-            f"{folder} lacks wheels for {', '.join(lacks[:6])}; where there is a network: "
-            f"pip download -d {folder} {' '.join(plan.requirements)}"
+            f"{folder} lacks wheels for {', '.join(list(lacks)[:6])}; where there is a network: "
+            f"pip download -d {folder} {' '.join(map(quote, plan.requirements))}"
         )
     options = ("--no-index", "--find-links", folder)
-    command = plan.command.replace(" install ", f" install {' '.join(options)} ", 1)
+    start, verb, rest = plan.command.partition(" install ")
+    command = f"{start}{verb}--no-index --find-links {quote(folder)} {rest}"
     return replace(plan, options=(*options, *plan.options), command=command)
 
 
@@ -319,7 +322,7 @@ def explain_text(options: argparse.Namespace) -> int:
 
 def findings_by_id() -> Sequence[Any]:
     """Every case, in order."""
-    return list(install_helper.cases.all_cases().values())
+    return list(all_cases().values())
 
 
 def bundle(options: argparse.Namespace) -> int:
@@ -367,3 +370,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return HEALTHY
     except KeyboardInterrupt:
         return 130
+    except Exception as error:  # a fault of ours must not look like a fault of the machine
+        print(
+            f"install-helper {options.subcommand}: could not inspect: {_fault(error)}; "
+            "please report this line.",
+            file=sys.stderr,
+        )
+        return CANNOT
+
+
+def _fault(error: Exception) -> str:
+    """An unexpected error and the line of ours that raised it."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = (
+        f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}" if frame else "?"
+    )
+    return f"{type(error).__name__} in {where}"

@@ -81,6 +81,15 @@ def rule(*, unless: tuple[str, ...] = ()) -> Callable[[Check], Check]:
     return register
 
 
+def _apply(one: Rule, reading: Reading) -> list[Finding]:
+    """What a rule finds. A fault in one rule is told, and does not hide what the others find."""
+    try:
+        return list(one.check(reading))
+    except Exception as error:
+        text = f"the check {one.check.__name__} failed with {type(error).__name__}"
+        return [found("C68", [Seen(text, "install-helper")])]
+
+
 def diagnose(facts: Facts, framework: str | None = None) -> list[Finding]:
     """Apply every rule to the facts; the gravest findings come first.
 
@@ -89,7 +98,7 @@ def diagnose(facts: Facts, framework: str | None = None) -> list[Finding]:
     import install_helper.rules  # noqa: F401  registers the rules
 
     reading = Reading(facts, framework)
-    pairs = [(item, one) for one in RULES for item in one.check(reading)]
+    pairs = [(item, one) for one in RULES for item in _apply(one, reading)]
     ids = {item.id for item, _ in pairs}
     kept = [item for item, one in pairs if not ids.intersection(one.unless) - {item.id}]
     unique = {(item.id, item.seen): item for item in kept}

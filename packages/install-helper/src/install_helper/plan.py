@@ -479,7 +479,7 @@ def _legacy_builds(reading: Reading, kit: Toolkit | None) -> list[tuple[dict, di
             if build["mechanism"] != "local_version_find_links" or build["cuda_major"] != major:
                 continue
             exact = numbers(version, 2) == numbers(build["cuda_min"], 2)
-            new_enough = numbers(version, 2) >= numbers(build["cuda_min"], 2)
+            new_enough = at_least(version, build["cuda_min"])
             oldest = reading.oldest_gpu
             gpu = not oldest or at_least(oldest, build["compute_capability_min"])
             if gpu and (exact if build.get("cuda_exact") else new_enough):

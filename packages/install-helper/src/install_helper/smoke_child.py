@@ -99,7 +99,7 @@ def versions(major):
 
 def run(client, device, text):
     """Compile and run one program on one device."""
-    from jaxlib import _jax
+    import jaxlib._jax as _jax
 
     options = _jax.CompileOptions()
     text = f"module {{ {text} }}"
@@ -110,7 +110,8 @@ def run(client, device, text):
 
 def client_of(platform):
     """The client of a platform."""
-    from jaxlib import _jax, xla_client
+    import jaxlib._jax as _jax
+    from jaxlib import xla_client
 
     if platform == "cpu":
         return xla_client.make_cpu_client()
@@ -137,7 +138,7 @@ def main(platforms):
     """Go through the stages for each platform."""
     say("import jaxlib")
     import jaxlib
-    from jaxlib import _jax  # noqa: F401
+    import jaxlib._jax
 
     say("jaxlib", version=getattr(jaxlib, "__version__", "?"))
     for platform in platforms:

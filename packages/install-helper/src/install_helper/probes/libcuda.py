@@ -7,7 +7,7 @@ import sys
 
 def ask():
     """What the user-mode driver answers, step by step."""
-    answer = {"loaded": False}
+    answer: dict[str, object] = {"loaded": False}
     try:
         cuda = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
         answer["loaded"] = True

@@ -30,7 +30,8 @@ RECORD_LINES = 4000
 
 def probe(host: Host, python: Python) -> Packages:
     """Read the module path of an interpreter."""
-    paths = list(dict.fromkeys([*python.paths, *([python.user_site] if python.user_site else [])]))
+    user_site = (python.user_site,) if python.user_site else ()
+    paths: list[str] = list(dict.fromkeys((*python.paths, *user_site)))
     found, total, unreadable = [], 0, []
     for path in paths[:200]:
         names = host.names(path)

@@ -54,8 +54,8 @@ def loader_path_hides_wheels(reading: Reading) -> Iterator[Finding]:
     for ours, theirs in _pairs(reading):
         # The wheels of one minor release go together; before, any difference mattered.
         count = 3 if old else 2
-        known = numbers(ours.version, count), numbers(theirs.version, count)
-        if None in known or (known[0] == known[1]) or (not old and known[1] > known[0]):
+        own, other = numbers(ours.version, count), numbers(theirs.version, count)
+        if own is None or other is None or own == other or (not old and other > own):
             continue
         yield found(
             "C14" if old else "C13",

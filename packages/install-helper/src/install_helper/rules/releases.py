@@ -175,34 +175,35 @@ def no_wheel_for_python(reading: Reading) -> Iterator[Finding]:
     fits = fits and (not free or matrix.has_free_threaded(row or {}, python))
     if fits and implementation in (None, "cpython"):
         return
-    kind = (
-        "free-threaded Python"
-        if free
-        else {"cpython": "Python"}.get(implementation or "cpython", implementation)
-    )
-    rows = matrix.jaxlibs_for(python, platform, reading.glibc, free_threaded=free)
-    offered = ", ".join(matrix.pythons(row, platform)) if row else ""
-    steps = (
-        [Step(f"Use a Python of {offered}", f"uv venv --python {offered.split(', ')[-2]}")]
-        if offered.count(",")
-        else [Step("Use CPython 3.12 to 3.14")]
-    )
-    if rows and implementation in (None, "cpython"):
-        newest = rows[-1]["jaxlib"]
-        steps.append(
-            Step(
-                f"or the newest that this Python has, {newest}",
-                commands.install(reading, f"jax=={newest}", f"jaxlib=={newest}"),
-            )
-        )
+    kind = "Python" if implementation in (None, "cpython") else implementation
+    kind = f"free-threaded {kind}" if free else kind
+    offered = matrix.pythons(row, platform) if row else ()
     yield found(
         "C35",
         [
             Seen(f"{kind} {python}", reading.facts.python.executable),
-            Seen(f"jaxlib {wanted} has wheels for {offered or 'none'} on {platform}"),
+            Seen(f"jaxlib {wanted} has wheels for {', '.join(offered) or 'none'} on {platform}"),
         ],
-        steps,
+        _python_steps(reading, offered, python, platform),
     )
+
+
+def _python_steps(
+    reading: Reading, offered: tuple[str, ...], python: str, platform: str
+) -> list[Step]:
+    """Another Python, or the last release that this one has."""
+    steps = [Step("Use CPython 3.12 to 3.14")]
+    if len(offered) > 1:
+        # The newest Python of a release lacks wheels of many other packages.
+        line = f"uv venv --python {offered[-2]}"
+        steps = [Step(f"Use a Python of {', '.join(offered)}", line)]
+    free = bool(reading.facts.python.free_threaded.value)
+    rows = matrix.jaxlibs_for(python, platform, reading.glibc, free_threaded=free)
+    if rows and reading.facts.python.implementation.value in (None, "cpython"):
+        newest = rows[-1]["jaxlib"]
+        line = commands.install(reading, f"jax=={newest}", f"jaxlib=={newest}")
+        steps.append(Step(f"or the newest that this Python has, {newest}", line))
+    return steps
 
 
 def _wanted_release(reading: Reading) -> str | None:

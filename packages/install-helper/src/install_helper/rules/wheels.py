@@ -13,7 +13,7 @@ from install_helper.versions import at_least, marker_holds, numbers, older, requ
 
 PRE_TURING = "7.5"
 SUFFIXED = re.compile(r"nvidia-(?!cudnn|nccl|nvshmem)[a-z-]+-cu13$")
-CORE = ("cublas", "cudart", "cudnn", "cufft", "cusolver", "cusparse", "nvjitlink")
+HALVES = re.compile(r"jax-cuda(\d+)-(plugin|pjrt)$")
 
 
 def again(reading: Reading, text: str = "Install the full extra again") -> Step:
@@ -61,38 +61,32 @@ def _elsewhere(reading: Reading, wheel: str) -> bool:
 
 
 @rule()
+def half_a_plugin(reading: Reading) -> Iterator[Finding]:
+    """A plugin without its pjrt package, or the other way round."""
+    names = {(int(m[1]), m[2]) for m in map(HALVES.match, reading.installed) if m}
+    for major, kind in sorted(names):
+        other = "pjrt" if kind == "plugin" else "plugin"
+        item = reading.installed[f"jax-cuda{major}-{kind}"]
+        if (major, other) not in names and reading.jaxlib and not reading.local_label:
+            line = commands.install(reading, f"jax-cuda{major}-plugin[with-cuda]=={item.version}")
+            yield found(
+                "C23",
+                [Seen(f"{item.name} {item.version} without its {other} package", item.location)],
+                [Step("Install the pair", line)],
+            )
+            return
+
+
+@rule()
 def no_libraries_at_all(reading: Reading) -> Iterator[Finding]:
     """A plugin without any library to work with, or a wheel whose files are gone."""
-    for major in reading.plugins:
-        pjrt = f"jax-cuda{major}-pjrt"
-        if pjrt not in reading.installed and reading.plugins[major].requires:
-            yield found(
-                "C23",
-                [Seen(f"{pjrt} is not installed, its plugin is", "sys.path")],
-                [again(reading)],
-            )
-            return
-    for item in reading.installed.values():
-        pjrt = re.match(r"jax-cuda(\d+)-pjrt$", item.name)
-        if pjrt and int(pjrt[1]) not in reading.plugins and reading.jaxlib:
-            plugin = f"{item.name[:-4]}plugin[with-cuda]=={item.version}"
-            yield found(
-                "C23",
-                [Seen(f"{item.name} without its plugin", item.location)],
-                [Step("Install the pair", commands.install(reading, plugin))],
-            )
-            return
     broken = [i for i in reading.installed.values() if i.missing and not _is_shared(i.name)]
     if broken:
+        pins = (f"{i.name}=={i.version}" for i in broken[:8])
         yield found(
             "C23",
             [Seen(f"{i.name} lists {i.missing[0]}, which is gone", i.location) for i in broken[:4]],
-            [
-                Step(
-                    "Unpack it again",
-                    commands.reinstall(reading, *(f"{i.name}=={i.version}" for i in broken[:8])),
-                )
-            ],
+            [Step("Unpack it again", commands.reinstall(reading, *pins))],
         )
     elif reading.plugins and reading.is_local_install and not _has_system_cuda(reading):
         yield found(
@@ -147,7 +141,8 @@ def stale_nvjitlink(reading: Reading) -> Iterator[Finding]:
     if not reading.plugins or item is None:
         return
     runtime = reading.release(name.replace("nvjitlink", "cuda-runtime"))
-    behind = _minor(item.version) and _minor(runtime) and _minor(item.version) < _minor(runtime)
+    ours, theirs = numbers(item.version, 2), numbers(runtime, 2)
+    behind = ours is not None and theirs is not None and ours < theirs
     bound = reading.bounds.get(name, "")
     if behind or satisfies(item.version, bound) is False:
         yield found(
@@ -167,10 +162,6 @@ def stale_nvjitlink(reading: Reading) -> Iterator[Finding]:
             [Seen(f"{name} {c.version}", c.location) for c in copies],
             [Step("Remove the copy of the user's site", f"{commands.uninstall(reading, name)}")],
         )
-
-
-def _minor(version: str | None) -> tuple[int, ...] | None:
-    return numbers(version, 2)
 
 
 @rule()
@@ -246,8 +237,9 @@ def requirement_not_met(reading: Reading) -> Iterator[Finding]:
         for line in item.requires:
             asked = requirement(line)
             other = reading.installed.get(asked.name) if asked else None
-            applies = asked and other and marker_holds(asked.marker, environment)
-            if applies and satisfies(other.version, asked.bounds) is False:
+            if asked is None or other is None or not marker_holds(asked.marker, environment):
+                continue
+            if satisfies(other.version, asked.bounds) is False:
                 text = f"{item.name} {item.version} wants {asked.name}{asked.bounds}"
                 seen.append((Seen(f"{text}, installed is {other.version}", other.location), asked))
     if seen:
