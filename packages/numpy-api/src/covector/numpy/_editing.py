@@ -14,7 +14,12 @@ from covector._trace.trace import Tracer, typeof
 from covector.numpy._creation import array, asarray, ones
 from covector.numpy._joining import tile
 from covector.numpy._manipulation import broadcast_to, moveaxis, ravel, reshape
-from covector.numpy._operands import canonical_axis, check_arraylike, concrete
+from covector.numpy._operands import (
+    canonical_axis,
+    check_arraylike,
+    check_not_in_place,
+    concrete,
+)
 from covector.numpy._searching import nonzero, where
 from covector.numpy._taking import take
 
@@ -136,7 +141,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
     [[5. 0.]
      [0. 5.]]
     """
-    _check_not_in_place("fill_diagonal", inplace)
+    check_not_in_place("fill_diagonal", inplace, NotImplementedError)
     check_arraylike("fill_diagonal", a, val)
     a, val = asarray(a), asarray(val)
     shape = typeof(a).shape
@@ -158,7 +163,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     >>> print(jnp.place(jnp.arange(4), jnp.arange(4) > 1, jnp.array([7, 8]), inplace=False))
     [0 1 7 8]
     """
-    _check_not_in_place("place", inplace)
+    check_not_in_place("place", inplace)
     check_arraylike("place", arr, mask, vals)
     arr, flat_mask, values = asarray(arr), ravel(asarray(mask)), ravel(asarray(vals))
     if typeof(flat_mask).size != typeof(arr).size:
@@ -171,13 +176,6 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     number = lax.cumsum(flat_mask.astype(np.int32), 0) - 1
     new = take(values, number % typeof(values).size, mode="clip").astype(typeof(arr).dtype)
     return reshape(where(flat_mask, new, ravel(arr)), typeof(arr).shape)
-
-
-def _check_not_in_place(name: str, inplace: bool) -> None:
-    if inplace:
-        raise ValueError(
-            f"jnp.{name}: arrays are immutable. Pass inplace=False, and use the function's result."
-        )
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:

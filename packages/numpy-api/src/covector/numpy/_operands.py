@@ -59,6 +59,16 @@ def check_no_out(name: str, out: Any) -> None:
         )
 
 
+def check_not_in_place(
+    name: str, inplace: bool, error: Callable[[str], Exception] = ValueError
+) -> None:
+    """Raise unless an ``inplace`` argument is false: arrays are immutable."""
+    if inplace:
+        raise error(
+            f"jnp.{name}: arrays are immutable. Pass inplace=False, and use the function's result."
+        )
+
+
 def concrete(name: str, argument: str, x: Any) -> np.ndarray:
     """The value of an argument that must be known while a function is traced."""
     if isinstance(x, Tracer):

@@ -18,6 +18,7 @@ from covector.numpy._operands import (
     canonical_axis,
     check_arraylike,
     check_no_out,
+    check_not_in_place,
     common_shape,
     promote_dtypes,
     scalar,
@@ -190,7 +191,7 @@ def put_along_axis(
     [[5. 0.]
      [0. 5.]]
     """
-    _check_not_in_place("put_along_axis", inplace)
+    check_not_in_place("put_along_axis", inplace)
     check_arraylike("put_along_axis", arr, indices, values)
     x = asarray(arr)
     if axis is None:
@@ -211,13 +212,6 @@ def put_along_axis(
     return x.at[tuple(grid)].set(values, mode=mode)
 
 
-def _check_not_in_place(name: str, inplace: bool) -> None:
-    if inplace:
-        raise ValueError(
-            f"jnp.{name}: arrays are immutable. Pass inplace=False, and use the function's result."
-        )
-
-
 def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
     """``a`` with elements replaced at positions in the flattened array; pass ``inplace=False``.
 
@@ -228,7 +222,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     >>> print(jnp.put(jnp.zeros(3), jnp.array([0, 2]), 5.0, inplace=False))
     [5. 0. 5.]
     """
-    _check_not_in_place("put", inplace)
+    check_not_in_place("put", inplace)
     check_arraylike("put", a, ind, v)
     x, places, values = asarray(a), asarray(ind).ravel(), asarray(v).ravel()
     count = typeof(places).shape[0]
