@@ -13,7 +13,6 @@ Read next: `_run/compile.py`.
 from __future__ import annotations
 
 import math
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
