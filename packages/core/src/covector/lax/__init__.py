@@ -23,6 +23,10 @@ _CONTENTS: dict[str, str] = {
     "log1p_p log2 log2_p log_p logistic logistic_p sin sin_p sinh sinh_p tan tan_p tanh tanh_p",
     "special": "digamma digamma_p erf erf_inv erf_inv_p erf_p erfc erfc_p lgamma lgamma_p "
     "polygamma polygamma_p zeta zeta_p",
+    "bessel": "bessel_i0e bessel_i0e_p bessel_i1e bessel_i1e_p",
+    "incomplete_beta": "betainc regularized_incomplete_beta_p",
+    "incomplete_gamma": "igamma igamma_grad_a igamma_grad_a_p igamma_p igammac igammac_p "
+    "random_gamma_grad",
     "compare": "clamp clamp_p eq eq_p eq_to_p ge ge_p gt gt_p is_finite is_finite_p le le_p "
     "le_to_p lt lt_p lt_to_p ne ne_p select select_n select_n_p",
     "bitwise": "and_p bitwise_and bitwise_not bitwise_or bitwise_xor clz clz_p mulhi mulhi_p "
@@ -34,11 +38,11 @@ _CONTENTS: dict[str, str] = {
     "barriers": "optimization_barrier optimization_barrier_p stop_gradient stop_gradient_p",
     "accuracy": "AccuracyMode RoundingMethod Tolerance",
     "shape": "broadcast broadcast_in_dim broadcast_in_dim_p broadcast_like broadcast_shapes "
-    "broadcast_to_rank collapse expand_dims reshape reshape_p rev rev_p squeeze squeeze_p transpose "
-    "transpose_p",
+    "broadcast_to_rank collapse expand_dims reshape reshape_p rev rev_p squeeze squeeze_p "
+    "transpose transpose_p",
     "filling": "broadcasted_iota empty full full_like iota iota_p shape_as_value",
-    "joining": "concatenate concatenate_p pad pad_p split split_p stack stack_p tile tile_p unstack "
-    "unstack_p",
+    "joining": "concatenate concatenate_p pad pad_p split split_p stack stack_p tile tile_p "
+    "unstack unstack_p",
     "argmax": "argmax argmax_p argmin argmin_p",
     "reduce": "reduce_and reduce_and_p reduce_max reduce_max_p "
     "reduce_min reduce_min_p reduce_or reduce_or_p reduce_prod reduce_prod_p reduce_sum "
@@ -50,8 +54,8 @@ _CONTENTS: dict[str, str] = {
     "cumulative": "cumlogsumexp cumlogsumexp_p cummax cummax_p cummin cummin_p cumprod cumprod_p "
     "cumsum cumsum_p",
     "gather": "GatherDimensionNumbers GatherScatterMode gather gather_p index_take",
-    "scatter": "ScatterDimensionNumbers scatter scatter_add scatter_add_p scatter_apply scatter_max "
-    "scatter_max_p scatter_min scatter_min_p scatter_mul scatter_mul_p scatter_p scatter_sub "
+    "scatter": "ScatterDimensionNumbers scatter scatter_add scatter_add_p scatter_apply "
+    "scatter_max scatter_max_p scatter_min scatter_min_p scatter_mul scatter_mul_p scatter_p scatter_sub "
     "scatter_sub_p",
     "slicing": "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_slice_p "
     "dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim "
@@ -115,7 +119,7 @@ def __dir__() -> list[str]:
 
 
 class _Lax(ModuleType):
-    """Importing a submodule does not hide the function of its name (`reduce`, `sort`, `dot`, ...)."""
+    """Importing a submodule does not hide the function of its name (`reduce`, `sort`, ...)."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (isinstance(value, ModuleType) and name in _MODULE_OF):

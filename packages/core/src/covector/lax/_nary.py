@@ -267,6 +267,12 @@ def broadcast_to_shape(x: Any, shape: tuple[int, ...]) -> Any:
     return x if aval.shape == shape else broadcast_in_dim(x, shape, range(aval.ndim))
 
 
+def spread_together(name: str, *args: Any) -> list[Any]:
+    """The operands of an elementwise operation, each of their common shape."""
+    shape = common_shape(name, [typeof(x) for x in args])
+    return [broadcast_to_shape(x, shape) for x in args]
+
+
 def unbroadcast(ct: Any, operand: Any) -> Any:
     """The cotangent of an operand from that of the result: summed where the operand was spread."""
     from covector.lax.reduce import reduce_sum
