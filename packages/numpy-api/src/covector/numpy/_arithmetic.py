@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.numpy import _operands
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     check_arraylike,
     check_no_out,
     promote_dtypes_inexact,
@@ -19,8 +22,6 @@ from covector.numpy._operands import (
     zero,
 )
 from covector.numpy._ufunc import binary, keep, ufunc, unary
-
-import numpy as np
 
 # --- sums and products ---------------------------------------------------------------------------
 
@@ -156,7 +157,7 @@ fmod = binary(
 
 
 @library_function
-def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
     """Quotient rounded down, and remainder, elementwise.
 
     >>> print(*jnp.divmod(-7, 3))
@@ -173,7 +174,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
 # --- powers --------------------------------------------------------------------------------------
 
 
-def power(x1: Any, x2: Any, /) -> Any:
+def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """``x1`` to the power ``x2``, elementwise.
 
     A Python int as ``x2`` multiplies repeatedly, which is exact for integers and has a derivative
@@ -191,7 +192,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     return _power(x1, x2)
 
 
-def pow(x1: Any, x2: Any, /) -> Any:
+def pow(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """``x1`` to the power ``x2``, elementwise. An alias of `power`.
 
     >>> print(jnp.pow(3, 2))
@@ -336,7 +337,7 @@ rint = unary(
 )  # fmt: skip
 
 
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Each element rounded to a number of decimals; of two equally near, to the even one.
 
     Integers are returned as they are.
@@ -351,7 +352,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     return _round(a, decimals=int(decimals))
 
 
-def around(a: Any, decimals: int = 0, out: None = None) -> Any:
+def around(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Each element rounded to a number of decimals. An alias of `round`.
 
     >>> print(jnp.around(2.5))
@@ -381,7 +382,9 @@ def _round(a: Any, *, decimals: int) -> Any:
     return lax.convert_element_type(x, dtype, weak_type=typeof(a).weak_type)
 
 
-def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
+def clip(
+    arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None
+) -> Array:
     """Each element, or the bound that it is beyond.
 
     Args:
@@ -443,7 +446,7 @@ def _no_imaginary_part(x: Any) -> Any:
 
 
 @library_function
-def real(val: Any, /) -> Any:
+def real(val: ArrayLike, /) -> Array:
     """The real part of each element.
 
     >>> print(jnp.real(1 + 2j))
@@ -454,7 +457,7 @@ def real(val: Any, /) -> Any:
 
 
 @library_function
-def imag(val: Any, /) -> Any:
+def imag(val: ArrayLike, /) -> Array:
     """The imaginary part of each element.
 
     >>> print(jnp.imag(1 + 2j))
@@ -475,7 +478,7 @@ conj = unary(
 
 
 @library_function(static_argnames="deg")
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """The angle of each complex number, in radians, or in degrees with ``deg``.
 
     >>> print(jnp.angle(1j, deg=True))
@@ -494,7 +497,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     return lax.convert_element_type(result, dtype)
 
 
-def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
+def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     """The fractional and the integral part of each element, both with its sign.
 
     >>> print(*jnp.modf(-1.5))
@@ -552,7 +555,7 @@ nextafter = binary(
 
 
 @library_function
-def ldexp(x1: Any, x2: Any, /) -> Any:
+def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """``x1 * 2**x2``, for integers ``x2``.
 
     >>> print(jnp.ldexp(1.5, 2))
@@ -572,7 +575,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
 
 
 @library_function
-def frexp(x: Any, /) -> tuple[Any, Any]:
+def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     """Mantissa ``m`` and exponent ``e`` with ``x == m * 2**e`` and ``0.5 <= abs(m) < 1``.
 
     >>> print(*jnp.frexp(3.0))
@@ -609,7 +612,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
 
 
 @library_function
-def gcd(x1: Any, x2: Any) -> Any:
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The greatest common divisor, elementwise, by Euclid's algorithm.
 
     >>> print(jnp.gcd(12, 18))
@@ -620,7 +623,7 @@ def gcd(x1: Any, x2: Any) -> Any:
 
 
 @library_function
-def lcm(x1: Any, x2: Any) -> Any:
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
     """The least common multiple, elementwise.
 
     >>> print(jnp.lcm(4, 6))
@@ -659,8 +662,8 @@ def _gcd(x1: Any, x2: Any) -> Any:
 
 
 def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Any:
+    x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Array:
     """``x`` with NaN and infinities replaced, by default by 0 and the largest finite numbers.
 
     ``copy`` is there for NumPy's sake and has no effect.

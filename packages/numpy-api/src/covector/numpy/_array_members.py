@@ -12,12 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 import jaxlib._jax as _jaxlib
+import numpy as np
 from covector._trace.trace import Tracer
 from covector.numpy import _arithmetic, _comparison
 from covector.numpy._indexing import index_array
 from covector.numpy._products import _matmul
-
-import numpy as np
 
 ArrayImpl = _jaxlib.ArrayImpl
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -12,6 +13,8 @@ from covector._trace.trace import typeof
 from covector.numpy import _reductions
 from covector.numpy._manipulation import moveaxis, ravel, reshape
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     as_boolean,
     canonical_axis,
     check_arraylike,
@@ -20,12 +23,10 @@ from covector.numpy._operands import (
 )
 from covector.numpy._searching import where
 
-import numpy as np
-
 _BYTE = np.dtype("uint8")
 
 
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
     """Whether elements are nonzero, eight to a byte along an axis; zeros fill up the last byte.
 
     Args:
@@ -64,8 +65,8 @@ def _packbits(a: Any, *, axis: int | None, bitorder: str) -> Any:
 
 
 def unpackbits(
-    a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
-) -> Any:
+    a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Array:
     """The bits of bytes along an axis, each as a number 0 or 1.
 
     Args:
@@ -98,7 +99,7 @@ def _unpackbits(a: Any, *, axis: int | None, count: int | None, bitorder: str) -
 
 
 @library_function
-def spacing(x: Any, /) -> Any:
+def spacing(x: ArrayLike, /) -> Array:
     """The distance to the next floating-point number further from zero, with the sign of ``x``.
 
     >>> print(jnp.spacing(1.0) == jnp.finfo(jnp.float32).eps)

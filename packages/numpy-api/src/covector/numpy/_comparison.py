@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -11,6 +12,8 @@ from covector._trace.trace import typeof
 from covector.numpy import _operands
 from covector.numpy._arithmetic import full_shape
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     as_boolean,
     check_arraylike,
     promote_inexact,
@@ -18,8 +21,6 @@ from covector.numpy._operands import (
     scalar,
 )
 from covector.numpy._ufunc import binary, keep, ufunc, unary
-
-import numpy as np
 
 # --- comparison ----------------------------------------------------------------------------------
 
@@ -206,7 +207,7 @@ _isneginf = unary(
 )
 
 
-def isposinf(x: Any, /, out: None = None) -> Any:
+def isposinf(x: ArrayLike, /, out: None = None) -> Array:
     """Whether each element is positive infinity.
 
     >>> print(jnp.isposinf(jnp.inf))
@@ -216,7 +217,7 @@ def isposinf(x: Any, /, out: None = None) -> Any:
     return _isposinf(x)
 
 
-def isneginf(x: Any, /, out: None = None) -> Any:
+def isneginf(x: ArrayLike, /, out: None = None) -> Array:
     """Whether each element is negative infinity.
 
     >>> print(jnp.isneginf(jnp.inf))
@@ -227,7 +228,7 @@ def isneginf(x: Any, /, out: None = None) -> Any:
 
 
 @library_function
-def isreal(x: Any) -> Any:
+def isreal(x: ArrayLike) -> Array:
     """Whether each element has no imaginary part.
 
     >>> print(jnp.isreal(jnp.array([1j, 2])))
@@ -241,7 +242,7 @@ def isreal(x: Any) -> Any:
 
 
 @library_function
-def iscomplex(x: Any) -> Any:
+def iscomplex(x: ArrayLike) -> Array:
     """Whether each element has an imaginary part.
 
     >>> print(jnp.iscomplex(jnp.array([1j, 2])))
@@ -254,7 +255,13 @@ def iscomplex(x: Any) -> Any:
 
 
 @library_function(static_argnames="equal_nan")
-def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike = 1e-5,
+    atol: ArrayLike = 1e-8,
+    equal_nan: bool = False,
+) -> Array:
     """Whether ``abs(a - b) <= atol + rtol * abs(b)``, elementwise; equal infinities are close.
 
     >>> print(jnp.isclose(1.0, jnp.array([1.0, 1.1])))
@@ -285,7 +292,13 @@ def _products(x: Any, y: Any) -> list[Any]:
 
 
 @library_function(static_argnames="equal_nan")
-def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def allclose(
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: ArrayLike = 1e-5,
+    atol: ArrayLike = 1e-8,
+    equal_nan: bool = False,
+) -> Array:
     """Whether all elements are close. See `isclose`.
 
     >>> print(jnp.allclose(jnp.array([1.0, 2.0]), jnp.array([1.0, 2.0 + 1e-6])))
@@ -298,7 +311,7 @@ def _all(x: Any) -> Any:
     return lax.reduce_and(x, tuple(range(typeof(x).ndim)))
 
 
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """Whether two arrays have one shape and equal elements; ``equal_nan``: NaN equals NaN.
 
     >>> print(jnp.array_equal(jnp.arange(3), jnp.array([0, 1, 2])))
@@ -315,7 +328,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return _array_equal(a1, a2, equal_nan=equal_nan)
 
 
-def array_equiv(a1: Any, a2: Any) -> Any:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Whether two arrays broadcast to one shape, and are equal then.
 
     >>> print(jnp.array_equiv(jnp.ones(3), 1))

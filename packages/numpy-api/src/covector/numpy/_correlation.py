@@ -13,6 +13,9 @@ from covector.numpy._creation import asarray
 from covector.numpy._joining import concatenate
 from covector.numpy._manipulation import atleast_2d, expand_dims
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
+    DTypeLike,
     check_arraylike,
     promote_dtypes_inexact,
     requested_dtype,
@@ -22,15 +25,15 @@ from covector.numpy._statistics import average
 
 
 def cov(
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    dtype: Any = None,
-) -> Any:
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
+    dtype: DTypeLike = None,
+) -> Array:
     """The covariances of variables, the rows of ``m`` (and ``y``), or columns without ``rowvar``.
 
     Args:
@@ -94,7 +97,9 @@ def _covariance(x: Any, weights: Any, unequal: bool, ddof: Any) -> Any:
     return (product / divisor).squeeze()
 
 
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+def corrcoef(
+    x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike = None
+) -> Array:
     """The correlation coefficients of variables. Arguments: see `cov`.
 
     >>> print(jnp.round(jnp.corrcoef(jnp.array([[0.0, 1.0], [0.0, -1.0]])), 3))
@@ -112,8 +117,13 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
 
 
 def convolve(
-    a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+    a: ArrayLike,
+    v: ArrayLike,
+    mode: str = "full",
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
     """The convolution of two vectors.
 
     Args:
@@ -126,13 +136,13 @@ def convolve(
 
 
 def correlate(
-    a: Any,
-    v: Any,
+    a: ArrayLike,
+    v: ArrayLike,
     mode: str = "valid",
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
-) -> Any:
+) -> Array:
     """The sums of products of ``a`` with ``v``, conjugated, at each shift. See `convolve`.
 
     >>> print(jnp.correlate(jnp.array([1.0, 2.0, 3.0]), jnp.array([0.0, 1.0])))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jaxlib._jax as _jaxlib
+import numpy as np
 from covector import lax
 from covector._api.device import device_put
 from covector._api.jit import library_function
@@ -23,6 +24,9 @@ from covector._trace.trace import Tracer, staging_state, typeof
 from covector._tree.registry import dispatch_registry
 from covector.numpy import _operands
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
+    DTypeLike,
     broadcast_to_shape,
     canonical_axis,
     canonical_shape,
@@ -32,8 +36,6 @@ from covector.numpy._operands import (
     requested_dtype,
     scalar,
 )
-
-import numpy as np
 
 ArrayImpl = _jaxlib.ArrayImpl
 _PYTHON_NUMBERS = frozenset({bool, int, float, complex})
@@ -46,14 +48,14 @@ _HOST_SIZE = 2**16
 
 def array(
     object: Any,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     copy: bool | None = True,
     order: str | None = "K",
     ndmin: int = 0,
     device: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """An array from an array, number, nested sequence, or anything that NumPy takes.
 
     Args:
@@ -84,14 +86,14 @@ def array(
 
 
 def asarray(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike = None,
     order: str | None = None,
     *,
     copy: bool | None = None,
     device: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Like `array`, but an array of the right dtype is returned as it is.
 
     >>> jnp.asarray(np.arange(3))
@@ -206,7 +208,7 @@ def _stack_sequence(x: Any, dtype: Any) -> Any:
     return lax.concatenate([lax.reshape(p, (1, *shapes[0])) for p in parts], 0)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Array:
     """``x`` with its elements converted. Of complex numbers, the real part is kept, with a warning.
 
     >>> jnp.astype(jnp.array([1.7, -1.7]), jnp.int32)
@@ -246,7 +248,7 @@ def _convert(x: Any, *, dtype: Any) -> Any:
     return lax.convert_element_type(x, dtype)
 
 
-def copy(a: Any, order: str | None = None) -> Any:
+def copy(a: ArrayLike, order: str | None = None) -> Array:
     """A copy of an array.
 
     >>> jnp.copy(jnp.arange(3))
@@ -260,8 +262,13 @@ def copy(a: Any, order: str | None = None) -> Any:
 
 
 def full(
-    shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+    shape: Any,
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Array:
     """An array of a shape, each element of which is ``fill_value``.
 
     Args:
@@ -306,7 +313,9 @@ def _converted(value: Any, dtype: np.dtype) -> Any:
     return np.asarray(value).astype(dtype)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def zeros(
+    shape: Any, dtype: DTypeLike = None, *, device: Any = None, out_sharding: Any = None
+) -> Array:
     """An array of zeros.
 
     >>> jnp.zeros(3)
@@ -315,7 +324,9 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     return _constant("zeros", shape, 0, dtype, device, out_sharding)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def ones(
+    shape: Any, dtype: DTypeLike = None, *, device: Any = None, out_sharding: Any = None
+) -> Array:
     """An array of ones.
 
     >>> jnp.ones((1, 2), dtype=jnp.int32)
@@ -324,7 +335,9 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
     return _constant("ones", shape, 1, dtype, device, out_sharding)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def empty(
+    shape: Any, dtype: DTypeLike = None, *, device: Any = None, out_sharding: Any = None
+) -> Array:
     """An array whose elements do not matter; they are zeros.
 
     >>> jnp.empty(3).shape
@@ -339,14 +352,14 @@ def _constant(name: str, shape: Any, value: int, dtype: Any, device: Any, out_sh
 
 
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
     shape: Any = None,
     *,
     device: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """An array of the shape and dtype of ``a``, unless given, filled with ``fill_value``.
 
     >>> jnp.full_like(jnp.zeros(2), 3)
@@ -357,8 +370,13 @@ def full_like(
 
 
 def zeros_like(
-    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+    a: ArrayLike,
+    dtype: DTypeLike = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Array:
     """Zeros of the shape and dtype of ``a``, unless given.
 
     >>> jnp.zeros_like(jnp.arange(3))
@@ -368,8 +386,13 @@ def zeros_like(
 
 
 def ones_like(
-    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+    a: ArrayLike,
+    dtype: DTypeLike = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Array:
     """Ones of the shape and dtype of ``a``, unless given.
 
     >>> jnp.ones_like(jnp.arange(3))
@@ -378,7 +401,9 @@ def ones_like(
     return _like("ones_like", a, 1, dtype, shape, device, out_sharding)
 
 
-def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+def empty_like(
+    prototype: ArrayLike, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None
+) -> Array:
     """An array of the shape and dtype of ``prototype``, unless given; its elements are zeros.
 
     >>> jnp.empty_like(jnp.arange(3)).shape
@@ -407,14 +432,14 @@ def _like(
 
 
 def arange(
-    start: Any,
-    stop: Any = None,
+    start: ArrayLike,
+    stop: ArrayLike | None = None,
     step: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     device: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Evenly spaced numbers from ``start`` (0 if there is one argument) to before ``stop``.
 
     The arguments' values decide the shape, so they must be known while a function is traced.
@@ -455,16 +480,16 @@ def _range(numbers: list[Any], dtype: np.dtype) -> Any:
 
 
 def linspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
     *,
     device: Any = None,
-) -> Any:
+) -> Array:
     """``num`` evenly spaced numbers from ``start`` to ``stop``, along a new axis.
 
     Args:
@@ -520,14 +545,14 @@ def _linspace(start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, ax
 
 
 def logspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike = None,
     axis: int = 0,
-) -> Any:
+) -> Array:
     """``num`` numbers evenly spaced on a logarithmic scale, from base**start to base**stop.
 
     >>> print(jnp.logspace(0, 2, 3, base=2))
@@ -541,13 +566,13 @@ def logspace(
 
 
 def geomspace(
-    start: Any,
-    stop: Any,
+    start: ArrayLike,
+    stop: ArrayLike,
     num: int = 50,
     endpoint: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
-) -> Any:
+) -> Array:
     """``num`` numbers from ``start`` to ``stop``, each the same multiple of the one before.
 
     >>> print(jnp.geomspace(1, 16, 5))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -15,6 +16,8 @@ from covector.numpy._arithmetic import remainder
 from covector.numpy._creation import asarray
 from covector.numpy._joining import concatenate
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     Axes,
     broadcast_to_shape,
     canonical_axes,
@@ -27,10 +30,14 @@ from covector.numpy._operands import (
 from covector.numpy._searching import searchsorted, where
 from covector.numpy._taking import take
 
-import numpy as np
 
-
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    a: ArrayLike,
+    n: int = 1,
+    axis: int = -1,
+    prepend: ArrayLike | None = None,
+    append: ArrayLike | None = None,
+) -> Array:
     """The differences of neighbours along an axis, ``n`` times; of booleans, whether they differ.
 
     Args:
@@ -75,7 +82,9 @@ def _neighbours(a: Any, *, axis: int) -> Any:
     return (lax.ne if dtypes.is_bool(typeof(a).dtype) else lax.sub)(later, earlier)
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(
+    ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
+) -> Array:
     """The differences of neighbours of the flattened array, with values put around them.
 
     >>> print(jnp.ediff1d(jnp.array([1, 4, 9]), to_end=-1))
@@ -92,7 +101,9 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return concatenate(parts)
 
 
-def gradient(f: Any, *varargs: Any, axis: Axes = None, edge_order: int | None = None) -> Any:
+def gradient(
+    f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int | None = None
+) -> Array:
     """The derivative of samples by central differences, one-sided at the ends.
 
     Args:
@@ -148,7 +159,7 @@ def _gradient(f: Any, h: Any, *, axis: int) -> Any:
     return lax.concatenate([part(slopes, 0, 1), inner, part(slopes, n - 2, n - 1)], axis)
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """The integral of samples along an axis by the trapezoidal rule.
 
     Args:
@@ -181,8 +192,13 @@ def _trapezoid(y: Any, x: Any, dx: Any, *, axis: int) -> Any:
 
 
 def interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
-) -> Any:
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike | None = None,
+    right: ArrayLike | None = None,
+    period: ArrayLike | None = None,
+) -> Array:
     """Piecewise linear interpolation between the points (xp, fp).
 
     Args:
@@ -243,7 +259,9 @@ def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     return x, xp, concatenate([fp[-1:], fp, fp[:1]])
 
 
-def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
+def unwrap(
+    p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, period: ArrayLike = 2 * np.pi
+) -> Array:
     """Values with jumps of more than half a period moved by whole periods.
 
     >>> print(jnp.unwrap(jnp.array([0, 1, 2, -1, 0]), period=4))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -15,6 +16,8 @@ from covector.numpy._creation import array, asarray, ones
 from covector.numpy._joining import tile
 from covector.numpy._manipulation import broadcast_to, moveaxis, ravel, reshape
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     canonical_axis,
     check_arraylike,
     check_not_in_place,
@@ -23,12 +26,10 @@ from covector.numpy._operands import (
 from covector.numpy._searching import nonzero, where
 from covector.numpy._taking import take
 
-import numpy as np
-
 
 def delete(
-    arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
-) -> Any:
+    arr: ArrayLike, obj: ArrayLike, axis: int | None = None, *, assume_unique_indices: bool = False
+) -> Array:
     """``arr`` without some parts along an axis, or without some elements of the flattened array.
 
     Args:
@@ -74,7 +75,7 @@ def _along(arr: Any, axis: int | None) -> tuple[Any, int]:
     return asarray(arr), canonical_axis(axis, typeof(arr).ndim)
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(arr: ArrayLike, obj: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """``arr`` with values put before positions along an axis, or of the flattened array.
 
     >>> print(jnp.insert(jnp.arange(3), 1, 9))
@@ -114,7 +115,7 @@ def _inserted(arr: Any, places: Any, values: Any, *, axis: int) -> Any:
     return out.at[(*before, targets)].set(values).at[(*before, old)].set(arr)
 
 
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: ArrayLike, new_shape: Any) -> Array:
     """An array of another shape, with the elements of ``a`` in order, repeated as often as needed.
 
     >>> print(jnp.resize(jnp.arange(3), (2, 4)))
@@ -132,7 +133,9 @@ def resize(a: Any, new_shape: Any) -> Any:
     return reshape(tile(flat, -(-total // have))[:total], shape)
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+def fill_diagonal(
+    a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True
+) -> Array:
     """``a`` with its main diagonal replaced by a number, or values in turn.
 
     Pass ``inplace=False``.
@@ -157,7 +160,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
     return a.at[(places,) * len(shape)].set(values)
 
 
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
     """``arr`` with the elements under a mask replaced by values in turn; pass ``inplace=False``.
 
     >>> print(jnp.place(jnp.arange(4), jnp.arange(4) > 1, jnp.array([7, 8]), inplace=False))
@@ -178,7 +181,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     return reshape(where(flat_mask, new, ravel(arr)), typeof(arr).shape)
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Any = None) -> Array:
     """``filt`` without the zeros at its ends, "f" the front and "b" the back.
 
     The result's shape depends on values, so they must be known.
@@ -201,7 +204,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 def mask_indices(
     n: int, mask_func: Callable[..., Any], k: int = 0, *, size: int | None = None
-) -> Any:
+) -> Array:
     """The indices of an n x n matrix where ``mask_func(ones, k)`` is not zero, as `triu` is one.
 
     >>> print(*jnp.mask_indices(2, jnp.triu))

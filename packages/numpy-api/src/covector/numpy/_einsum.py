@@ -15,7 +15,13 @@ from covector import lax
 from covector._api.jit import library_function
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
-from covector.numpy._operands import check_arraylike, check_no_out, promote_dtypes, requested_dtype
+from covector.numpy._operands import (
+    Array,
+    check_arraylike,
+    check_no_out,
+    promote_dtypes,
+    requested_dtype,
+)
 from covector.numpy._products import contract
 
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
@@ -31,7 +37,7 @@ def einsum(
     preferred_element_type: Any = None,
     _dot_general: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Products of arrays, summed over labels: ``einsum("ij,jk->ik", a, b)`` is a matrix product.
 
     Args:
@@ -60,7 +66,7 @@ def einsum(
     )
 
 
-def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> Any:
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> Array:
     """The order in which `einsum` takes its operands, and a description of its cost.
 
     >>> jnp.einsum_path("ij,jk,kl->il", jnp.ones((2, 3)), jnp.ones((3, 4)), jnp.ones((4, 5)))[0]

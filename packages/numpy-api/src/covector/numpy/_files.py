@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from covector._api.vmap import vmap
 from covector.numpy._creation import arange, asarray
 from covector.numpy._operands import canonical_shape, requested_dtype
-
-import numpy as np
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:

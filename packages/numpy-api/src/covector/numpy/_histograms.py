@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -15,20 +16,25 @@ from covector.numpy import _reductions
 from covector.numpy._creation import asarray, linspace
 from covector.numpy._differences import diff
 from covector.numpy._manipulation import ravel, reshape
-from covector.numpy._operands import check_arraylike, concrete, promote_dtypes_inexact, scalar
+from covector.numpy._operands import (
+    Array,
+    ArrayLike,
+    check_arraylike,
+    concrete,
+    promote_dtypes_inexact,
+    scalar,
+)
 from covector.numpy._searching import searchsorted, where
-
-import numpy as np
 
 
 def bincount(
-    x: Any,
-    weights: Any = None,
+    x: ArrayLike,
+    weights: ArrayLike | None = None,
     minlength: int = 0,
     *,
     length: int | None = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """How often each of the numbers 0, 1, ... occurs, or the sums of their weights.
 
     Args:
@@ -62,7 +68,9 @@ def _bincount(x: Any, weights: Any, *, length: int) -> Any:
     return lax.full((length,), 0, typeof(weights).dtype).at[x].add(weights, mode="drop")
 
 
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(
+    a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike | None = None
+) -> Array:
     """The edges of a histogram's bins.
 
     Args:
@@ -95,13 +103,13 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 
 def histogram(
-    a: Any,
+    a: ArrayLike,
     bins: Any = 10,
     range: Any = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
     out_sharding: Any = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """How many values lie in each bin, and the bins' edges. The last bin holds its upper edge too.
 
     Args:
@@ -142,13 +150,13 @@ def _bin_of(x: Any, edges: Any) -> Any:
 
 
 def histogram2d(
-    x: Any,
-    y: Any,
+    x: ArrayLike,
+    y: ArrayLike,
     bins: Any = 10,
     range: Any = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     """How many points lie in each cell of a grid, and the edges along both axes.
 
     >>> counts, _, _ = jnp.histogram2d(jnp.array([0.0, 1.0]), jnp.array([0.0, 1.0]), bins=2)
@@ -169,10 +177,10 @@ def histogram2d(
 
 
 def histogramdd(
-    sample: Any,
+    sample: ArrayLike,
     bins: Any = 10,
     range: Sequence[Any] | None = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[Any, list[Any]]:
     """How many points, the rows of ``sample``, lie in each cell of a grid; the edges by axis.

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from covector import lax
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.numpy._index_parsing import Entry, NewAxis, Point, Span
 from covector.numpy._operands import broadcast_to_shape
-
-import numpy as np
 
 Shape = tuple[int, ...]
 

@@ -12,11 +12,10 @@ from operator import index
 from typing import Any, NamedTuple
 
 import jaxlib._jax as _jaxlib
+import numpy as np
 from covector._ir import dtypes
 from covector._trace.trace import Tracer, typeof
 from covector.errors import NonConcreteBooleanIndexError
-
-import numpy as np
 
 ArrayImpl = _jaxlib.ArrayImpl
 Shape = tuple[int, ...]

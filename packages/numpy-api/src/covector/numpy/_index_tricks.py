@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -22,8 +23,6 @@ from covector.numpy._operands import (
     scalar,
 )
 from covector.numpy._searching import where
-
-import numpy as np
 
 
 class IndexExpression:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -22,8 +23,6 @@ from covector.numpy._index_block import Block, block_of, read_block, write_block
 from covector.numpy._index_parsing import Index, Mask, NewAxis, Point, Points, array_group, parse
 from covector.numpy._indexing import Layout, fills, layout_of, result_shape, stacked_positions
 from covector.numpy._operands import broadcast_to_shape, promote_dtypes
-
-import numpy as np
 
 Shape = tuple[int, ...]
 

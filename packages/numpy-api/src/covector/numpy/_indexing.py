@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jaxlib._jax as _jaxlib
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._trace.trace import staging_state, typeof
@@ -31,8 +32,6 @@ from covector.numpy._index_parsing import (
     parse,
 )
 from covector.numpy._operands import broadcast_to_shape, common_shape
-
-import numpy as np
 
 ArrayImpl = _jaxlib.ArrayImpl
 Shape = tuple[int, ...]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from covector._ir import dtypes
 from covector._trace.trace import is_arraylike, typeof
 from covector.numpy._creation import asarray
 from covector.numpy._operands import check_arraylike
-
-import numpy as np
 
 
 def iscomplexobj(x: Any) -> bool:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._trace.trace import typeof
@@ -14,6 +15,9 @@ from covector.errors import ShapeError
 from covector.numpy import _manipulation
 from covector.numpy._creation import asarray
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
+    DTypeLike,
     canonical_axis,
     check_arraylike,
     check_no_out,
@@ -22,12 +26,10 @@ from covector.numpy._operands import (
     requested_dtype,
 )
 
-import numpy as np
-
 # --- together ------------------------------------------------------------------------------------
 
 
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+def concatenate(arrays: Any, axis: int | None = 0, dtype: DTypeLike = None) -> Array:
     """Arrays joined along an axis that they have.
 
     Args:
@@ -44,7 +46,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     return _concatenate("concatenate", arrays, axis, dtype)
 
 
-def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Array:
     """Arrays joined along an axis. See `concatenate`.
 
     >>> print(jnp.concat([jnp.arange(2), jnp.arange(3)]))
@@ -90,7 +92,7 @@ def _of_one_dtype(arrays: Sequence[Any], dtype: Any) -> list[Any]:
     return [lax.convert_element_type(x, dtype) for x in arrays]
 
 
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike = None) -> Array:
     """Arrays of one shape joined along a new axis.
 
     Raises:
@@ -118,7 +120,7 @@ def _stack(arrays: list[Any], *, axis: int, dtype: Any) -> Any:
     return lax.stack(_of_one_dtype(arrays, dtype), canonical_axis(axis, len(shapes[0]) + 1))
 
 
-def vstack(tup: Any, dtype: Any = None) -> Any:
+def vstack(tup: Any, dtype: DTypeLike = None) -> Array:
     """Arrays joined along the first axis; vectors are rows.
 
     >>> print(jnp.vstack([jnp.arange(2), jnp.arange(2)]))
@@ -129,7 +131,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(arrays, 0, dtype)
 
 
-def hstack(tup: Any, dtype: Any = None) -> Any:
+def hstack(tup: Any, dtype: DTypeLike = None) -> Array:
     """Arrays joined along the second axis; vectors along their only one.
 
     >>> print(jnp.hstack([jnp.arange(2), jnp.arange(2)]))
@@ -139,7 +141,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(arrays, 0 if typeof(arrays[0]).ndim == 1 else 1, dtype)
 
 
-def dstack(tup: Any, dtype: Any = None) -> Any:
+def dstack(tup: Any, dtype: DTypeLike = None) -> Array:
     """Arrays joined along the third axis.
 
     >>> jnp.dstack([jnp.arange(2), jnp.arange(2)]).shape
@@ -148,7 +150,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate([_manipulation.atleast_3d(x) for x in _sequence("dstack", tup)], 2, dtype)
 
 
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: Any) -> Array:
     """Arrays joined along the second axis; vectors are columns.
 
     >>> print(jnp.column_stack([jnp.arange(2), jnp.arange(2)]))
@@ -162,7 +164,7 @@ def column_stack(tup: Any) -> Any:
     return concatenate(arrays, 1)
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """``values`` after ``arr``, along an axis, or both flattened.
 
     >>> print(jnp.append(jnp.arange(3), 9))
@@ -172,7 +174,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     return concatenate([asarray(arr), asarray(values)], axis)
 
 
-def block(arrays: Any) -> Any:
+def block(arrays: Any) -> Array:
     """An array from nested lists of blocks; the innermost lists run along the last axis.
 
     >>> print(jnp.block([[jnp.eye(2), jnp.zeros((2, 1))]]))
@@ -212,7 +214,7 @@ def _assembled(x: Any, level: int, depth: int, rank: int) -> Any:
 # --- apart ---------------------------------------------------------------------------------------
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Parts of an array along an axis.
 
     Args:
@@ -227,7 +229,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("split", ary, indices_or_sections, axis)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Parts of an array along an axis; if not all can be equal, the first ones are larger by one.
 
     >>> print(*jnp.array_split(jnp.arange(5), 3))
@@ -236,7 +238,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("array_split", ary, indices_or_sections, axis)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     """Parts along the first axis. See `split`.
 
     >>> [x.shape for x in jnp.vsplit(jnp.zeros((4, 2)), 2)]
@@ -245,7 +247,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     """Parts along the second axis, or the only one. See `split`.
 
     >>> [x.shape for x in jnp.hsplit(jnp.zeros((4, 2)), 2)]
@@ -254,7 +256,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return _split("hsplit", ary, indices_or_sections, 0 if _manipulation.ndim(ary) == 1 else 1)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     """Parts along the third axis. See `split`.
 
     >>> [x.shape for x in jnp.dsplit(jnp.zeros((1, 1, 4)), 2)]
@@ -301,7 +303,7 @@ def _parts(ary: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
     return list(lax.split(ary, sizes, axis))
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The parts of size one along an axis, without it.
 
     >>> print(*jnp.unstack(jnp.array([[1, 2], [3, 4]])))
@@ -321,7 +323,7 @@ def _unstack(x: Any, *, axis: int) -> tuple[Any, ...]:
 # --- repeated ------------------------------------------------------------------------------------
 
 
-def tile(A: Any, reps: Any) -> Any:
+def tile(A: ArrayLike, reps: Any) -> Array:
     """Copies of an array side by side, ``reps[i]`` along axis i.
 
     >>> print(jnp.tile(jnp.array([1, 2]), 2))
@@ -340,13 +342,13 @@ def _tile(A: Any, *, reps: tuple[int, ...]) -> Any:
 
 
 def repeat(
-    a: Any,
-    repeats: Any,
+    a: ArrayLike,
+    repeats: ArrayLike,
     axis: int | None = None,
     *,
     total_repeat_length: int | None = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """Each element several times in a row.
 
     Args:
@@ -411,7 +413,7 @@ def _repeat_to(a: Any, repeats: Any, *, axis: int, total: int) -> Any:
 # --- padded --------------------------------------------------------------------------------------
 
 
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """An array with elements added at the ends of its axes.
 
     Args:

@@ -8,13 +8,17 @@ from operator import index
 from typing import Any
 
 import jaxlib._jax as _jaxlib
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     Axes,
+    DTypeLike,
     broadcast_to_shape,
     canonical_axes,
     canonical_axis,
@@ -25,8 +29,6 @@ from covector.numpy._operands import (
     requested_dtype,
 )
 
-import numpy as np
-
 ArrayImpl = _jaxlib.ArrayImpl
 Shape = tuple[int, ...]
 
@@ -34,8 +36,13 @@ Shape = tuple[int, ...]
 
 
 def reshape(
-    a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None
-) -> Any:
+    a: ArrayLike,
+    shape: Any,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    out_sharding: Any = None,
+) -> Array:
     """The elements in another shape.
 
     Args:
@@ -86,7 +93,7 @@ def _reshape(a: Any, *, shape: Shape, order: str) -> Any:
     return lax.transpose(lax.reshape(backwards, shape[::-1]), range(len(shape))[::-1])
 
 
-def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
     """The elements along one axis.
 
     >>> print(jnp.ravel(jnp.eye(2)))
@@ -98,7 +105,7 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     return reshape(a, (typeof(a).size,), order)
 
 
-def expand_dims(a: Any, axis: Axes) -> Any:
+def expand_dims(a: ArrayLike, axis: Axes) -> Array:
     """``a`` with new axes of size one at these places of the result.
 
     >>> jnp.expand_dims(jnp.zeros((2, 3)), (0, -1)).shape
@@ -114,7 +121,7 @@ def _expand_dims(a: Any, *, axis: Any) -> Any:
     return lax.expand_dims(a, canonical_axes(given, typeof(a).ndim + len(given)))
 
 
-def squeeze(a: Any, axis: Axes = None) -> Any:
+def squeeze(a: ArrayLike, axis: Axes = None) -> Array:
     """``a`` without axes of size one: all of them, or those named.
 
     Raises:
@@ -146,7 +153,7 @@ def _broadcast_to(array: Any, *, shape: Shape) -> Any:
     return broadcast_to_shape(array, shape)
 
 
-def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+def broadcast_to(array: ArrayLike, shape: Any, *, out_sharding: Any = None) -> Array:
     """``array`` repeated along axes of size one, and new leading ones, to a shape.
 
     Raises:
@@ -170,7 +177,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     return _broadcast_to(array, shape=shape)
 
 
-def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
+def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
     """The arrays, broadcast to their common shape.
 
     >>> [x.shape for x in jnp.broadcast_arrays(jnp.zeros((2, 1)), jnp.zeros(3))]
@@ -232,7 +239,7 @@ atleast_3d.__doc__ = """Each array with at least three axes; a vector becomes (1
     """
 
 
-def shape(a: Any) -> Shape:
+def shape(a: ArrayLike) -> Shape:
     """The shape of an array.
 
     >>> jnp.shape(jnp.zeros((2, 3)))
@@ -241,7 +248,7 @@ def shape(a: Any) -> Shape:
     return np.shape(a) if isinstance(a, (list, tuple)) else typeof(a).shape
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """The number of axes of an array.
 
     >>> jnp.ndim(jnp.zeros((2, 3)))
@@ -250,7 +257,7 @@ def ndim(a: Any) -> int:
     return len(shape(a))
 
 
-def size(a: Any, axis: Any = None) -> int:
+def size(a: ArrayLike, axis: Any = None) -> int:
     """The number of elements, in all or along axes.
 
     >>> jnp.size(jnp.zeros((2, 3))), jnp.size(jnp.zeros((2, 3)), axis=1)
@@ -263,7 +270,7 @@ def size(a: Any, axis: Any = None) -> int:
 # --- order of axes -------------------------------------------------------------------------------
 
 
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """``a`` with its axes in another order: axis i of the result is ``axes[i]``, or reversed.
 
     >>> jnp.transpose(jnp.zeros((2, 3, 4)), (1, 2, 0)).shape
@@ -272,7 +279,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     return _transpose(a, axes=None if axes is None else tuple(map(index, axes)))
 
 
-def permute_dims(a: Any, /, axes: Sequence[int]) -> Any:
+def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
     """``a`` with its axes in another order. See `transpose`.
 
     >>> jnp.permute_dims(jnp.zeros((2, 3)), (1, 0)).shape
@@ -297,7 +304,7 @@ def _transpose(a: Any, *, axes: Any) -> Any:
 
 
 @library_function
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """``x`` with its last two axes exchanged.
 
     >>> jnp.matrix_transpose(jnp.zeros((2, 3, 4))).shape
@@ -312,7 +319,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return lax.transpose(x, [*range(rank - 2), rank - 1, rank - 2])
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """``a`` with two axes exchanged.
 
     >>> jnp.swapaxes(jnp.zeros((2, 3, 4)), 0, 2).shape
@@ -334,7 +341,7 @@ class AxisError(ShapeError, IndexError):
     """An axis that an array does not have."""
 
 
-def moveaxis(a: Any, source: Axes, destination: Axes) -> Any:
+def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Array:
     """``a`` with axes moved to other places; the others keep their order.
 
     >>> jnp.moveaxis(jnp.zeros((2, 3, 4)), 0, -1).shape
@@ -354,7 +361,7 @@ def moveaxis(a: Any, source: Axes, destination: Axes) -> Any:
     return _transpose(a, axes=tuple(order))
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """``a`` with an axis moved to before another. `moveaxis` is easier to read.
 
     >>> jnp.rollaxis(jnp.zeros((2, 3, 4)), 2).shape
@@ -370,7 +377,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 # --- order of elements ---------------------------------------------------------------------------
 
 
-def flip(m: Any, axis: Axes = None) -> Any:
+def flip(m: ArrayLike, axis: Axes = None) -> Array:
     """The elements in reverse order along axes, by default all.
 
     >>> print(jnp.flip(jnp.array([1, 2, 3])))
@@ -385,7 +392,7 @@ def _flip(m: Any, *, axis: Any) -> Any:
     return lax.rev(m, canonical_axes(axis, typeof(m).ndim))
 
 
-def flipud(m: Any) -> Any:
+def flipud(m: ArrayLike) -> Array:
     """The elements in reverse order along the first axis.
 
     >>> print(jnp.flipud(jnp.array([[1, 2], [3, 4]])))
@@ -395,7 +402,7 @@ def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
-def fliplr(m: Any) -> Any:
+def fliplr(m: ArrayLike) -> Array:
     """The elements in reverse order along the second axis.
 
     >>> print(jnp.fliplr(jnp.array([[1, 2], [3, 4]])))
@@ -405,7 +412,7 @@ def fliplr(m: Any) -> Any:
     return flip(m, 1)
 
 
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """``m`` turned by 90 degrees, ``k`` times, from the first of two axes to the second.
 
     >>> print(jnp.rot90(jnp.array([[1, 2], [3, 4]])))
@@ -423,7 +430,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return flip(turned, first if k == 1 else second)
 
 
-def roll(a: Any, shift: Any, axis: Axes = None) -> Any:
+def roll(a: ArrayLike, shift: ArrayLike, axis: Axes = None) -> Array:
     """The elements moved along axes; those that leave at one end come in at the other.
 
     Args:
@@ -472,7 +479,7 @@ def _rolled(x: Any, shift: Any, axis: int) -> Any:
 # --- the bits of elements ------------------------------------------------------------------------
 
 
-def view(a: Any, dtype: Any = None, type: None = None) -> Any:
+def view(a: ArrayLike, dtype: DTypeLike = None, type: None = None) -> Array:
     """``a``'s bytes as elements of another dtype; the last axis changes size if they differ."""
     if type is not None:
         raise NotImplementedError("view: arrays have one type; `type` must be None.")

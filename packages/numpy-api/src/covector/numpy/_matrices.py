@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._trace.trace import staging_state, typeof
@@ -12,6 +13,9 @@ from covector.errors import ShapeError
 from covector.numpy import _reductions
 from covector.numpy._creation import asarray, from_host
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
+    DTypeLike,
     broadcast_to_shape,
     canonical_axes,
     check_arraylike,
@@ -21,14 +25,14 @@ from covector.numpy._operands import (
     zero,
 )
 
-import numpy as np
-
 _HOST_SIZE = 2**16
 
 # --- made of indices -----------------------------------------------------------------------------
 
 
-def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
+def eye(
+    N: int, M: int | None = None, k: Any = 0, dtype: DTypeLike = None, *, device: Any = None
+) -> Array:
     """A matrix with ones on a diagonal and zeros elsewhere.
 
     Args:
@@ -42,7 +46,7 @@ def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: 
     return _by_offset("eye", lax_compare="eq", N=N, M=M, k=k, dtype=dtype, device=device)
 
 
-def identity(n: int, dtype: Any = None) -> Any:
+def identity(n: int, dtype: DTypeLike = None) -> Array:
     """The square matrix with ones on the main diagonal.
 
     >>> print(jnp.identity(2))
@@ -52,7 +56,7 @@ def identity(n: int, dtype: Any = None) -> Any:
     return eye(n, dtype=dtype)
 
 
-def tri(N: int, M: int | None = None, k: Any = 0, dtype: Any = None) -> Any:
+def tri(N: int, M: int | None = None, k: Any = 0, dtype: DTypeLike = None) -> Array:
     """A matrix with ones on a diagonal and below it. Arguments: see `eye`.
 
     >>> print(jnp.tri(2, 3))
@@ -97,7 +101,7 @@ def _offset_mask(shape: tuple[int, ...], k: Any, comparison: str) -> Any:
 
 
 @library_function
-def tril(m: Any, k: Any = 0) -> Any:
+def tril(m: ArrayLike, k: Any = 0) -> Array:
     """The last two axes' lower triangle: elements above a diagonal are zero.
 
     >>> print(jnp.tril(jnp.ones((2, 2))))
@@ -108,7 +112,7 @@ def tril(m: Any, k: Any = 0) -> Any:
 
 
 @library_function
-def triu(m: Any, k: Any = 0) -> Any:
+def triu(m: ArrayLike, k: Any = 0) -> Array:
     """The last two axes' upper triangle: elements below a diagonal are zero.
 
     >>> print(jnp.triu(jnp.ones((2, 2))))
@@ -130,7 +134,7 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Any:
 # --- diagonals -----------------------------------------------------------------------------------
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The diagonals of the matrices in two axes, as a new last axis.
 
     >>> print(jnp.diagonal(jnp.arange(4).reshape(2, 2)))
@@ -165,7 +169,7 @@ def _diagonal(a: Any, *, offset: int, axis1: int, axis2: int) -> Any:
     )
 
 
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """A matrix with a vector on a diagonal, or the diagonal of a matrix.
 
     >>> print(jnp.diag(jnp.array([1, 2])))
@@ -180,7 +184,7 @@ def diag(v: Any, k: int = 0) -> Any:
     raise ValueError(f"diag input must be 1d or 2d, got shape {typeof(v).shape}.")
 
 
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """A matrix with the elements of an array, flattened, on a diagonal.
 
     >>> print(jnp.diagflat(jnp.array([[1, 2]])))
@@ -201,8 +205,13 @@ def _diagonal_matrix(v: Any, *, k: int) -> Any:
 
 
 def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
-) -> Any:
+    a: ArrayLike,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: DTypeLike = None,
+    out: None = None,
+) -> Array:
     """The sum of the diagonal of the matrices in two axes.
 
     >>> print(jnp.trace(jnp.arange(4).reshape(2, 2)))
@@ -217,7 +226,7 @@ def trace(
 
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """Coordinates of a grid, one array an axis, from the coordinates along each.
 
     Args:
@@ -254,7 +263,7 @@ def _meshgrid(xi: list[Any], *, sparse: bool, indexing: str) -> list[Any]:
     return grids
 
 
-def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
+def indices(dimensions: Any, dtype: DTypeLike = None, sparse: bool = False) -> Array:
     """The indices of a grid: for each axis, the position along it of every element.
 
     >>> print(jnp.indices((2, 2))[1])
@@ -271,7 +280,7 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
     return stack(grids, 0) if grids else asarray(np.zeros((0,), dtype))
 
 
-def ix_(*args: Any) -> tuple[Any, ...]:
+def ix_(*args: Any) -> tuple[Array, ...]:
     """Index arrays that select the grid of some rows, some columns, ...
 
     >>> print(jnp.arange(9).reshape(3, 3)[jnp.ix_(jnp.array([0, 2]), jnp.array([1, 2]))])
@@ -292,7 +301,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """The indices of the lower triangle of an n x m matrix.
 
     >>> print(*jnp.tril_indices(2))
@@ -301,7 +310,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     return _host_indices(np.tril_indices(index(n), index(k), m))
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array]:
     """The indices of the upper triangle of an n x m matrix.
 
     >>> print(*jnp.triu_indices(2))
@@ -310,7 +319,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     return _host_indices(np.triu_indices(index(n), index(k), m))
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """The indices of the lower triangle of a matrix.
 
     >>> print(*jnp.tril_indices_from(jnp.zeros((2, 2))))
@@ -320,7 +329,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
     return tril_indices(rows, k, columns)
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """The indices of the upper triangle of a matrix.
 
     >>> print(*jnp.triu_indices_from(jnp.zeros((2, 2))))
@@ -337,7 +346,7 @@ def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
     return shape  # type: ignore[return-value]
 
 
-def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """The indices of the main diagonal of an array of ``ndim`` axes of size ``n``.
 
     >>> print(*jnp.diag_indices(2))
@@ -348,7 +357,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     return _host_indices(np.diag_indices(index(n), index(ndim)))
 
 
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """The indices of the main diagonal of an array.
 
     >>> print(*jnp.diag_indices_from(jnp.zeros((2, 2))))
@@ -368,7 +377,7 @@ def _host_indices(places: tuple[np.ndarray, ...]) -> Any:
 
 
 @library_function(static_argnames=("N", "increasing"))
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """Powers of a vector's elements, a row each: x**(N-1), ..., x, 1.
 
     >>> print(jnp.vander(jnp.array([2, 3])))

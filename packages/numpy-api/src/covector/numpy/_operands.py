@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._config import numpy_rank_promotion
 from covector._ir import dtypes
 from covector._run.array import Array
 from covector._trace.trace import Tracer, is_arraylike, typeof
 from covector.errors import ShapeError, warn_user
-
-import numpy as np
 
 ndarray = Array  # what isinstance(x, jnp.ndarray) asks for, traced arrays included
 ComplexWarning = np.exceptions.ComplexWarning

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._trace.trace import typeof
@@ -13,6 +14,8 @@ from covector.numpy._creation import asarray, ones
 from covector.numpy._joining import concatenate
 from covector.numpy._manipulation import atleast_1d
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     broadcast_to_shape,
     check_arraylike,
     common_shape,
@@ -20,10 +23,8 @@ from covector.numpy._operands import (
     promote_dtypes_inexact,
 )
 
-import numpy as np
 
-
-def polyval(p: Any, x: Any, *, unroll: int | None = None) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
     """The value of a polynomial, by Horner's rule.
 
     ``unroll`` is there for the API's sake: the steps are unrolled.
@@ -50,7 +51,7 @@ def _polyval(p: Any, x: Any) -> Any:
     return result
 
 
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The sum of two polynomials.
 
     >>> print(jnp.polyadd(jnp.array([1, 2]), jnp.array([1, 0, 0])))
@@ -60,7 +61,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return lax.add(a1, a2)
 
 
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The difference of two polynomials.
 
     >>> print(jnp.polysub(jnp.array([1, 2]), jnp.array([1, 0, 0])))
@@ -79,7 +80,7 @@ def _same_length(name: str, a1: Any, a2: Any) -> list[Any]:
     ]
 
 
-def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:
     """The product of two polynomials.
 
     >>> print(jnp.polymul(jnp.array([1.0, 2.0]), jnp.array([1.0, -2.0])))
@@ -94,7 +95,7 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     return convolve(a1, a2, mode="full")
 
 
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: ArrayLike, m: int = 1) -> Array:
     """The m-th derivative of a polynomial.
 
     >>> print(jnp.polyder(jnp.array([1.0, 2.0, 3.0])))
@@ -111,7 +112,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return p
 
 
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     """The m-th integral of a polynomial, with the constants ``k``.
 
     >>> print(jnp.polyint(jnp.array([2.0, 2.0]), k=3))
@@ -133,7 +134,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return p
 
 
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: ArrayLike) -> Array:
     """The polynomial with given zeros and the leading coefficient one.
 
     >>> print(jnp.poly(jnp.array([1.0, 2.0])))

@@ -15,6 +15,8 @@ from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     broadcast_to_shape,
     canonical_axis,
     check_arraylike,
@@ -66,13 +68,13 @@ def _check_inner(name: str, lhs: Any, rhs: Any, lhs_axis: int, rhs_axis: int, hi
 
 
 def dot(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The product summed over the last axis of ``a`` and the second-to-last (or only) one of ``b``.
 
     Args:
@@ -104,13 +106,13 @@ def _dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
 
 def matmul(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The matrix product, over leading axes that broadcast. Vectors are rows or columns.
 
     ``precision`` and ``preferred_element_type``: see `dot`.
@@ -181,7 +183,9 @@ def _leading_axes(x: Any, count: int) -> Any:
 
 
 @library_function(static_argnames=_OPTIONS)
-def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vdot(
+    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
     """The product of two arrays as vectors, summed; ``a`` is conjugated.
 
     >>> print(jnp.vdot(jnp.array([1j, 2]), jnp.array([1j, 2])))
@@ -196,7 +200,9 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
 
 @library_function(static_argnames=_OPTIONS)
-def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def inner(
+    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
     """The product summed over the last axes of both.
 
     >>> print(jnp.inner(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 1])))
@@ -210,7 +216,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     return contract(a, b, axes, ((), ()), precision, preferred_element_type)
 
 
-def outer(a: Any, b: Any, out: None = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """All products of an element of ``a`` with one of ``b``, as a matrix.
 
     >>> print(jnp.outer(jnp.array([1, 2]), jnp.array([3, 4])))
@@ -231,14 +237,14 @@ def _outer(a: Any, b: Any) -> Any:
 
 
 def tensordot(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     axes: Any = 2,
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The product summed over several axes.
 
     Args:
@@ -291,14 +297,14 @@ def _tensordot(a: Any, b: Any, *, axes: Any, precision: Any, preferred_element_t
 
 @library_function(static_argnames=("axis", *_OPTIONS))
 def vecdot(
-    x1: Any,
-    x2: Any,
+    x1: ArrayLike,
+    x2: ArrayLike,
     /,
     *,
     axis: int = -1,
     precision: Any = None,
     preferred_element_type: Any = None,
-) -> Any:
+) -> Array:
     """The product of vectors along one axis, which is summed; ``x1`` is conjugated.
 
     >>> print(jnp.vecdot(jnp.ones((2, 3)), jnp.ones((2, 3))))
@@ -324,7 +330,7 @@ def _axis_to_end(x: Any, axis: int) -> Any:
 
 
 @library_function
-def matvec(x1: Any, x2: Any, /) -> Any:
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Matrices times vectors, over leading axes that broadcast.
 
     >>> print(jnp.matvec(jnp.ones((2, 3)), jnp.ones(3)))
@@ -337,7 +343,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 
 @library_function
-def vecmat(x1: Any, x2: Any, /) -> Any:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Vectors, conjugated, times matrices, over leading axes that broadcast.
 
     >>> print(jnp.vecmat(jnp.ones(2), jnp.ones((2, 3))))
@@ -352,7 +358,7 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 
 @library_function
-def kron(a: Any, b: Any) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """The Kronecker product: ``a`` with each element replaced by its product with ``b``.
 
     >>> print(jnp.kron(jnp.array([1, 10]), jnp.array([1, 2])))
@@ -370,8 +376,13 @@ def kron(a: Any, b: Any) -> Any:
 
 
 def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Any:
+    a: ArrayLike,
+    b: ArrayLike,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Array:
     """The cross product of vectors of three elements.
 
     Args:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -13,6 +14,8 @@ from covector.numpy import _reductions
 from covector.numpy._comparison import isnan
 from covector.numpy._manipulation import moveaxis, reshape
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     Axes,
     canonical_axes,
     check_arraylike,
@@ -23,22 +26,20 @@ from covector.numpy._operands import (
 from covector.numpy._searching import where
 from covector.numpy._taking import take_along_axis
 
-import numpy as np
-
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def quantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axes = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """The quantiles along axes, by default of all elements; NaN if an element is.
 
     Args:
@@ -56,16 +57,16 @@ def quantile(
 
 
 def nanquantile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axes = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """The quantiles along axes of the elements that are not NaN. Arguments: see `quantile`.
 
     >>> print(jnp.nanquantile(jnp.array([0.0, jnp.nan, 2.0]), 0.5))
@@ -78,17 +79,17 @@ def nanquantile(
 
 
 def percentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axes = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The percentiles along axes: quantiles with ``q`` between 0 and 100. See `quantile`.
 
     >>> print(jnp.percentile(jnp.arange(5.0), 25))
@@ -100,16 +101,16 @@ def percentile(
 
 
 def nanpercentile(
-    a: Any,
-    q: Any,
+    a: ArrayLike,
+    q: ArrayLike,
     axis: Axes = None,
     out: None = None,
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
     *,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Array:
     """The percentiles along axes of the elements that are not NaN. See `percentile`.
 
     >>> print(jnp.nanpercentile(jnp.array([0.0, jnp.nan, 2.0]), 50))
@@ -126,12 +127,12 @@ def _hundredths(q: Any) -> Any:
 
 
 def median(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
     out: None = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
-) -> Any:
+) -> Array:
     """The middle element along axes, or the mean of the two middle ones; NaN if an element is.
 
     >>> print(jnp.median(jnp.array([1.0, 7.0, 3.0])))
@@ -141,12 +142,12 @@ def median(
 
 
 def nanmedian(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
     out: None = None,
     overwrite_input: bool = False,
     keepdims: bool = False,
-) -> Any:
+) -> Array:
     """The median along axes of the elements that are not NaN.
 
     >>> print(jnp.nanmedian(jnp.array([1.0, jnp.nan, 3.0])))

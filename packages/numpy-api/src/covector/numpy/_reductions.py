@@ -10,12 +10,16 @@ import builtins
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     Axes,
+    DTypeLike,
     as_boolean,
     broadcast_to_shape,
     canonical_axes,
@@ -26,8 +30,6 @@ from covector.numpy._operands import (
     requested_dtype,
     scalar,
 )
-
-import numpy as np
 
 
 class _Reduction(NamedTuple):
@@ -172,15 +174,15 @@ _sum, _prod, _max, _min, _all, _any = map(reduction, (SUM, PROD, MAX, MIN, ALL, 
 
 
 def sum(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     """The sum along axes, by default of all elements.
 
     Args:
@@ -208,15 +210,15 @@ def sum(
 
 
 def prod(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
     promote_integers: bool = True,
-) -> Any:
+) -> Array:
     """The product along axes, by default of all elements. Arguments: see `sum`.
 
     >>> print(jnp.prod(jnp.arange(1, 5)))
@@ -236,13 +238,13 @@ def prod(
 
 
 def max(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The largest element along axes, by default of all; NaN if one is. Arguments: see `sum`.
 
     Raises:
@@ -257,13 +259,13 @@ def max(
 
 
 def min(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The smallest element along axes, by default of all; NaN if one is. Arguments: see `sum`.
 
     Raises:
@@ -278,13 +280,13 @@ def min(
 
 
 def amax(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The largest element along axes. An alias of `max`.
 
     >>> print(jnp.amax(jnp.array([3, 1])))
@@ -294,13 +296,13 @@ def amax(
 
 
 def amin(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The smallest element along axes. An alias of `min`.
 
     >>> print(jnp.amin(jnp.array([3, 1])))
@@ -310,13 +312,13 @@ def amin(
 
 
 def minmax(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> tuple[Any, Any]:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> tuple[Array, Array]:
     """The smallest and the largest element along axes.
 
     >>> print(*jnp.minmax(jnp.array([3, 1, 2])))
@@ -326,8 +328,13 @@ def minmax(
 
 
 def all(
-    a: Any, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axes = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> Array:
     """Whether all elements along axes are nonzero.
 
     >>> print(jnp.all(jnp.array([1, 0])))
@@ -339,8 +346,13 @@ def all(
 
 
 def any(
-    a: Any, axis: Axes = None, out: None = None, keepdims: bool = False, *, where: Any = None
-) -> Any:
+    a: ArrayLike,
+    axis: Axes = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
+) -> Array:
     """Whether any element along axes is nonzero.
 
     >>> print(jnp.any(jnp.array([1, 0])))
@@ -351,7 +363,7 @@ def any(
     return _any(a, None, where, axis=hashable_axes(axis), keepdims=keepdims)
 
 
-def ptp(a: Any, axis: Axes = None, out: None = None, keepdims: bool = False) -> Any:
+def ptp(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool = False) -> Array:
     """The distance from the smallest to the largest element along axes.
 
     >>> print(jnp.ptp(jnp.array([3, 1, 7])))
@@ -363,7 +375,7 @@ def ptp(a: Any, axis: Axes = None, out: None = None, keepdims: bool = False) -> 
     return subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
-def count_nonzero(a: Any, axis: Axes = None, keepdims: bool = False) -> Any:
+def count_nonzero(a: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Array:
     """How many elements along axes are not zero.
 
     >>> print(jnp.count_nonzero(jnp.array([0, 3, 5])))
@@ -378,7 +390,9 @@ def count_nonzero(a: Any, axis: Axes = None, keepdims: bool = False) -> Any:
 # --- positions of extrema ------------------------------------------------------------------------
 
 
-def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmax(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """The index of the first largest element (of the first NaN, if any) along an axis.
 
     Args:
@@ -395,7 +409,9 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     return _arg_extremum(a, kind="argmax", axis=_one_axis(axis), keepdims=bool(keepdims))
 
 
-def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmin(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """The index of the first smallest element along an axis. Arguments: see `argmax`.
 
     >>> print(jnp.argmin(jnp.array([[1, 5], [7, 2]]), axis=1))
@@ -427,7 +443,9 @@ def _arg_extremum(a: Any, *, kind: str, axis: int | None, keepdims: bool) -> Any
 # --- running forms -------------------------------------------------------------------------------
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None
+) -> Array:
     """The running sum along an axis, or of the flattened array.
 
     >>> print(jnp.cumsum(jnp.array([1, 2, 3])))
@@ -437,7 +455,9 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     return _cumulate(a, name="cumsum", axis=_one_axis(axis), dtype=requested_dtype(dtype, "cumsum"))
 
 
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumprod(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None
+) -> Array:
     """The running product along an axis, or of the flattened array.
 
     >>> print(jnp.cumprod(jnp.array([1, 2, 3])))
@@ -463,8 +483,13 @@ def _cumulate(a: Any, *, name: str, axis: int | None, dtype: Any) -> Any:
 
 
 def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike = None,
+    include_initial: bool = False,
+) -> Array:
     """The running sum along an axis; ``include_initial`` puts a zero in front.
 
     >>> print(jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True))
@@ -474,8 +499,13 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
-) -> Any:
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike = None,
+    include_initial: bool = False,
+) -> Array:
     """The running product along an axis; ``include_initial`` puts a one in front.
 
     >>> print(jnp.cumulative_prod(jnp.array([1, 2, 3]), include_initial=True))

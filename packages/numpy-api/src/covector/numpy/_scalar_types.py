@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import ml_dtypes
-from covector._ir import dtypes
-
 import numpy as np
+from covector._ir import dtypes
 
 
 class ScalarType(type):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -14,6 +15,8 @@ from covector.errors import ConcretizationTypeError
 from covector.numpy import _reductions
 from covector.numpy._creation import asarray
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     as_boolean,
     broadcast_to_shape,
     canonical_axis,
@@ -24,14 +27,18 @@ from covector.numpy._operands import (
     scalar,
 )
 
-import numpy as np
-
 # --- choosing ------------------------------------------------------------------------------------
 
 
 def where(
-    condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None
-) -> Any:
+    condition: ArrayLike,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    /,
+    *,
+    size: Any = None,
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """``x`` where the condition holds, ``y`` elsewhere; with a condition alone, `nonzero`.
 
     The three are broadcast. A gradient flows only to what is chosen: a NaN on the other side does
@@ -62,7 +69,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return lax.select(mask, broadcast_to_shape(x, shape), broadcast_to_shape(y, shape))
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
     """Elements of the first choice whose condition holds, else ``default``.
 
     >>> x = jnp.arange(4)
@@ -88,7 +95,7 @@ def _select(condlist: list[Any], choicelist: list[Any], default: Any) -> Any:
     return out
 
 
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
     """Each element by the function, or number, of the first condition that holds for it.
 
     A further function is for elements for which none holds; without it they become 0.
@@ -119,7 +126,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 # --- positions of nonzero elements ---------------------------------------------------------------
 
 
-def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, ...]:
+def nonzero(
+    a: ArrayLike, *, size: Any = None, fill_value: ArrayLike | None = None
+) -> tuple[Array, ...]:
     """The positions of the nonzero elements, one array of indices an axis.
 
     Args:
@@ -192,7 +201,7 @@ def _spread(fill: Any, size: int, dtype: np.dtype) -> Any:
     return broadcast_to_shape(lax.convert_element_type(fill, dtype), (size,))
 
 
-def flatnonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+def flatnonzero(a: ArrayLike, *, size: Any = None, fill_value: ArrayLike | None = None) -> Array:
     """The positions of the nonzero elements in the flattened array. See `nonzero`.
 
     >>> print(jnp.flatnonzero(jnp.array([[0, 1], [2, 0]])))
@@ -203,7 +212,7 @@ def flatnonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     return nonzero(flat, size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+def argwhere(a: ArrayLike, *, size: Any = None, fill_value: ArrayLike | None = None) -> Array:
     """The positions of the nonzero elements, one row each. See `nonzero`.
 
     >>> print(jnp.argwhere(jnp.array([[0, 1], [2, 0]])))
@@ -217,14 +226,14 @@ def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
 
 
 def compress(
-    condition: Any,
-    a: Any,
+    condition: ArrayLike,
+    a: ArrayLike,
     axis: int | None = None,
     *,
     size: int | None = None,
-    fill_value: Any = 0,
+    fill_value: ArrayLike = 0,
     out: None = None,
-) -> Any:
+) -> Array:
     """The parts along an axis (or elements of the flattened array) where a condition holds.
 
     ``size`` and ``fill_value``: see `nonzero`.
@@ -247,7 +256,9 @@ def compress(
     return take(a, places, axis=axis, mode="fill", fill_value=fill_value)
 
 
-def extract(condition: Any, arr: Any, *, size: Any = None, fill_value: Any = 0) -> Any:
+def extract(
+    condition: ArrayLike, arr: ArrayLike, *, size: Any = None, fill_value: ArrayLike = 0
+) -> Array:
     """The elements where a condition holds. See `compress`.
 
     >>> print(jnp.extract(jnp.array([True, False, True]), jnp.arange(3)))
@@ -261,8 +272,13 @@ def extract(condition: Any, arr: Any, *, size: Any = None, fill_value: Any = 0) 
 
 
 def searchsorted(
-    a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
-) -> Any:
+    a: ArrayLike,
+    v: ArrayLike,
+    side: str = "left",
+    sorter: ArrayLike | None = None,
+    *,
+    method: str = "scan",
+) -> Array:
     """Where to insert each of ``v`` into the sorted vector ``a`` so that it stays sorted.
 
     Args:
@@ -315,7 +331,7 @@ def _searchsorted(a: Any, v: Any, *, side: str) -> Any:
     return low
 
 
-def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+def digitize(x: ArrayLike, bins: Any, right: bool = False, *, method: str | None = None) -> Array:
     """For each of ``x``, the bin that it falls in, of those with the monotonic edges ``bins``.
 
     >>> print(jnp.digitize(jnp.array([0.5, 2.5]), jnp.array([0.0, 1.0, 2.0])))
@@ -340,13 +356,13 @@ def _digitize(x: Any, bins: Any, *, right: bool) -> Any:
 
 
 def isin(
-    element: Any,
-    test_elements: Any,
+    element: ArrayLike,
+    test_elements: ArrayLike,
     assume_unique: bool = False,
     invert: bool = False,
     *,
     method: str = "auto",
-) -> Any:
+) -> Array:
     """Whether each element is one of ``test_elements``.
 
     >>> print(jnp.isin(jnp.arange(4), jnp.array([1, 3])))

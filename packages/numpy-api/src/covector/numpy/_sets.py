@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any, NamedTuple
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -15,11 +16,9 @@ from covector.numpy._comparison import isnan
 from covector.numpy._creation import asarray
 from covector.numpy._joining import concatenate
 from covector.numpy._manipulation import moveaxis, ravel, reshape
-from covector.numpy._operands import canonical_axis, check_arraylike
+from covector.numpy._operands import Array, ArrayLike, canonical_axis, check_arraylike
 from covector.numpy._searching import isin, nonzero, where
 from covector.numpy._taking import take
-
-import numpy as np
 
 
 class UniqueAll(NamedTuple):
@@ -46,7 +45,7 @@ class UniqueInverse(NamedTuple):
 
 
 def unique(
-    ar: Any,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -54,9 +53,9 @@ def unique(
     *,
     equal_nan: bool = True,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
     sorted: bool = True,
-) -> Any:
+) -> Array:
     """The distinct elements, sorted; or the distinct parts along an axis.
 
     Args:
@@ -146,7 +145,9 @@ def _differs(x: Any, y: Any, equal_nan: bool) -> Any:
     return _reductions.any(different, 1)
 
 
-def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+def unique_values(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> Array:
     """The distinct elements, sorted; NaN is never equal to NaN. See `unique`.
 
     >>> print(jnp.unique_values(jnp.array([3, 1, 3])))
@@ -155,7 +156,9 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
-def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
+def unique_counts(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> UniqueCounts:
     """The distinct elements and how often each occurs. See `unique`.
 
     >>> print(*jnp.unique_counts(jnp.array([3, 1, 3])))
@@ -165,7 +168,9 @@ def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None)
     return UniqueCounts(*unique(x, return_counts=True, **options))
 
 
-def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
+def unique_inverse(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> UniqueInverse:
     """The distinct elements, and for each element which of them it is. See `unique`.
 
     >>> print(*jnp.unique_inverse(jnp.array([3, 1, 3])))
@@ -175,7 +180,9 @@ def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None
     return UniqueInverse(*unique(x, return_inverse=True, **options))
 
 
-def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+def unique_all(
+    x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> UniqueAll:
     """The distinct elements, where they first occur, which each element is, and counts.
 
     >>> print(jnp.unique_all(jnp.array([3, 1, 3])).indices)
@@ -185,7 +192,9 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
     return UniqueAll(*unique(x, True, True, True, **options))
 
 
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def union1d(
+    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> Array:
     """The distinct elements of two arrays together, sorted. ``size``: see `unique`.
 
     >>> print(jnp.union1d(jnp.array([1, 2]), jnp.array([2, 3])))
@@ -197,14 +206,14 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
 
 
 def intersect1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     return_indices: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """The distinct elements that are in both arrays, sorted; with where they first occur.
 
     >>> print(jnp.intersect1d(jnp.array([1, 2, 3]), jnp.array([3, 2, 5])))
@@ -218,13 +227,13 @@ def intersect1d(
 
 
 def setdiff1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """The distinct elements of ``ar1`` that are not in ``ar2``. ``size``: see `unique`.
 
     >>> print(jnp.setdiff1d(jnp.array([1, 2, 3]), jnp.array([2])))
@@ -241,13 +250,13 @@ def setdiff1d(
 
 
 def setxor1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """The distinct elements that are in one array and not in the other, sorted.
 
     >>> print(jnp.setxor1d(jnp.array([1, 2]), jnp.array([2, 3])))

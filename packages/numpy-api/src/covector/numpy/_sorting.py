@@ -5,29 +5,31 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.numpy._creation import asarray
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
+    DTypeLike,
     canonical_axis,
     check_arraylike,
     requested_dtype,
 )
 
-import numpy as np
-
 
 def sort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-) -> Any:
+) -> Array:
     """The elements in ascending order along an axis; NaN comes last.
 
     Args:
@@ -65,15 +67,15 @@ def _sort(a: Any, *, axis: int, stable: bool, descending: bool) -> Any:
 
 
 def argsort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-    dtype: Any = None,
-) -> Any:
+    dtype: DTypeLike = None,
+) -> Array:
     """The positions that sort ``a`` along an axis. Arguments: see `sort`.
 
     >>> print(jnp.argsort(jnp.array([3, 1, 2])))
@@ -97,7 +99,7 @@ def _argsort(a: Any, *, axis: int, stable: bool, descending: bool, dtype: Any) -
     return lax.rev(order, (axis,)) if descending else order
 
 
-def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Any:
+def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Array:
     """The positions that sort by several keys; the last one matters most.
 
     >>> print(jnp.lexsort((jnp.array([2, 1, 0]), jnp.array([1, 1, 0]))))
@@ -124,7 +126,7 @@ def _lexsort(keys: list[Any], *, axis: int) -> Any:
 
 
 @library_function
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: ArrayLike) -> Array:
     """The elements of the last axis as complex numbers, by real part, then imaginary part.
 
     >>> print(jnp.sort_complex(jnp.array([2, 1 + 1j, 1])))
@@ -135,7 +137,7 @@ def sort_complex(a: Any) -> Any:
     return lax.sort(lax.convert_element_type(a, dtype), dimension=typeof(a).ndim - 1)
 
 
-def partition(a: Any, kth: int, axis: int = -1) -> Any:
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Elements ordered so that the k-th is in its sorted place.
 
     None before it is larger, none behind it is smaller.
@@ -146,7 +148,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
     return _partition("partition", a, kth, axis)
 
 
-def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """The positions that partition ``a``. See `partition`.
 
     >>> print(jnp.argpartition(jnp.array([5, 1, 4, 2]), 1)[1])
@@ -165,8 +167,8 @@ def _partition(name: str, a: Any, kth: int, axis: int) -> Any:
 
 
 def top_k(
-    a: Any, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
-) -> tuple[Any, Any]:
+    a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
+) -> tuple[Array, Array]:
     """The ``k`` largest (or smallest) elements along an axis, in order, and their positions.
 
     >>> print(*jnp.top_k(jnp.array([3, 1, 2]), 2))

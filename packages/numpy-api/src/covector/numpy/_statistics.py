@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -12,7 +13,10 @@ from covector._trace.trace import typeof
 from covector.numpy import _reductions
 from covector.numpy._comparison import isnan
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     Axes,
+    DTypeLike,
     as_boolean,
     broadcast,
     broadcast_to_shape,
@@ -28,8 +32,6 @@ from covector.numpy._operands import (
 )
 from covector.numpy._searching import where as select_where
 
-import numpy as np
-
 _AXIS_OPTIONS = ("axis", "dtype", "keepdims")
 
 
@@ -37,14 +39,14 @@ _AXIS_OPTIONS = ("axis", "dtype", "keepdims")
 
 
 def mean(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
     *,
-    where: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+) -> Array:
     """The mean along axes, by default of all elements; NaN if there are none.
 
     Args:
@@ -93,17 +95,17 @@ def _count(x: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
 
 
 def var(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: Any = 0,
     keepdims: bool = False,
     *,
-    where: Any = None,
-    mean: Any = None,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
     correction: Any = None,
-) -> Any:
+) -> Array:
     """The variance along axes: the mean squared distance from the mean.
 
     Args:
@@ -130,17 +132,17 @@ def var(
 
 
 def std(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: Any = 0,
     keepdims: bool = False,
     *,
-    where: Any = None,
-    mean: Any = None,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
     correction: Any = None,
-) -> Any:
+) -> Array:
     """The standard deviation along axes: the square root of the variance. Arguments: see `var`.
 
     >>> print(jnp.std(jnp.array([1.0, 3.0])))
@@ -215,12 +217,12 @@ def _std(
 
 
 def average(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     returned: bool = False,
     keepdims: bool = False,
-) -> Any:
+) -> Array:
     """The weighted mean along axes.
 
     Args:
@@ -281,14 +283,14 @@ def _without_nan(a: Any, fill: Any) -> Any:
 
 
 def nansum(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The sum along axes of the elements that are not NaN.
 
     >>> print(jnp.nansum(jnp.array([1.0, jnp.nan])))
@@ -299,14 +301,14 @@ def nansum(
 
 
 def nanprod(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The product along axes of the elements that are not NaN.
 
     >>> print(jnp.nanprod(jnp.array([2.0, jnp.nan])))
@@ -317,13 +319,13 @@ def nanprod(
 
 
 def nanmax(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The largest element along axes that is not NaN; NaN if all are.
 
     >>> print(jnp.nanmax(jnp.array([1.0, jnp.nan])))
@@ -333,13 +335,13 @@ def nanmax(
 
 
 def nanmin(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
     out: None = None,
     keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Any:
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Array:
     """The smallest element along axes that is not NaN; NaN if all are.
 
     >>> print(jnp.nanmin(jnp.array([1.0, jnp.nan])))
@@ -370,13 +372,13 @@ def _nan_extremum(
 
 
 def nanmean(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
-    where: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+) -> Array:
     """The mean along axes of the elements that are not NaN.
 
     >>> print(jnp.nanmean(jnp.array([1.0, jnp.nan, 3.0])))
@@ -397,15 +399,15 @@ def _numbers(a: Any, where: Any) -> Any:
 
 
 def nanvar(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: Any = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
     """The variance along axes of the elements that are not NaN.
 
     >>> print(jnp.nanvar(jnp.array([1.0, jnp.nan, 3.0])))
@@ -417,15 +419,15 @@ def nanvar(
 
 
 def nanstd(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: Any = 0,
     keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
-) -> Any:
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+) -> Array:
     """The standard deviation along axes of the elements that are not NaN.
 
     >>> print(jnp.nanstd(jnp.array([1.0, jnp.nan, 3.0])))
@@ -436,7 +438,9 @@ def nanstd(
     return std(_without_nan(a, 0), axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
 
 
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None
+) -> Array:
     """The running sum along an axis, with NaN as zero.
 
     >>> print(jnp.nancumsum(jnp.array([1.0, jnp.nan, 3.0])))
@@ -446,7 +450,9 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
     return _reductions.cumsum(_without_nan(a, 0), axis, dtype, out)
 
 
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumprod(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None
+) -> Array:
     """The running product along an axis, with NaN as one.
 
     >>> print(jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0])))
@@ -457,8 +463,8 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
 
 
 def nanargmax(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Any:
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """The index of the largest element that is not NaN; -1 if all are NaN.
 
     >>> print(jnp.nanargmax(jnp.array([1.0, jnp.nan, 3.0])))
@@ -468,8 +474,8 @@ def nanargmax(
 
 
 def nanargmin(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Any:
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
     """The index of the smallest element that is not NaN; -1 if all are NaN.
 
     >>> print(jnp.nanargmin(jnp.array([5.0, jnp.nan, 3.0])))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
@@ -14,6 +15,8 @@ from covector.numpy._creation import asarray
 from covector.numpy._index_parsing import check_known
 from covector.numpy._indexing import stacked_positions
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     broadcast_to_shape,
     canonical_axis,
     check_arraylike,
@@ -24,19 +27,17 @@ from covector.numpy._operands import (
     scalar,
 )
 
-import numpy as np
-
 
 def take(
-    a: Any,
-    indices: Any,
+    a: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = None,
     out: None = None,
     mode: str | None = None,
     unique_indices: bool = False,
     indices_are_sorted: bool = False,
-    fill_value: Any = None,
-) -> Any:
+    fill_value: ArrayLike | None = None,
+) -> Array:
     """The parts of ``a`` at positions along an axis, or elements of the flattened array.
 
     Args:
@@ -103,14 +104,14 @@ def wrap_around(positions: Any, n: int) -> Any:
 
 
 def take_along_axis(
-    arr: Any,
-    indices: Any,
+    arr: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = -1,
     mode: Any = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
     *,
     wrap_negative_indices: bool = True,
-) -> Any:
+) -> Array:
     """For each vector along an axis, its elements at positions of its own.
 
     What `argsort` and ``argmax(keepdims=True)`` give are such positions.
@@ -182,8 +183,14 @@ def _take_along_axis(
 
 
 def put_along_axis(
-    arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: Any = None
-) -> Any:
+    arr: ArrayLike,
+    indices: ArrayLike,
+    values: ArrayLike,
+    axis: int | None,
+    inplace: bool = True,
+    *,
+    mode: Any = None,
+) -> Array:
     """``arr`` with elements replaced at positions along an axis; pass ``inplace=False``.
 
     >>> x = jnp.zeros((2, 2))
@@ -212,7 +219,9 @@ def put_along_axis(
     return x.at[tuple(grid)].set(values, mode=mode)
 
 
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
+def put(
+    a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True
+) -> Array:
     """``a`` with elements replaced at positions in the flattened array; pass ``inplace=False``.
 
     Args:
@@ -240,7 +249,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     return flat.reshape(typeof(x).shape)
 
 
-def choose(a: Any, choices: Sequence[Any], out: None = None, mode: str = "raise") -> Any:
+def choose(a: ArrayLike, choices: Sequence[Any], out: None = None, mode: str = "raise") -> Array:
     """From each of several arrays, the elements whose number ``a`` says.
 
     Args:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from covector.numpy._creation import asarray
-
 import numpy as np
+from covector.numpy._creation import asarray
 
 _NAMES = ("bartlett", "blackman", "hamming", "hanning")
 

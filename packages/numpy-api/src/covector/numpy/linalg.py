@@ -10,13 +10,17 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
+import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.numpy import _manipulation, _matrices, _products, _reductions
 from covector.numpy._operands import (
+    Array,
+    ArrayLike,
     Axes,
+    DTypeLike,
     canonical_axes,
     check_arraylike,
     hashable_axes,
@@ -24,8 +28,6 @@ from covector.numpy._operands import (
     scalar,
     zero,
 )
-
-import numpy as np
 
 __all__ = [
     "cross",
@@ -45,7 +47,7 @@ __all__ = [
 # --- norms ---------------------------------------------------------------------------------------
 
 
-def norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Any:
+def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Array:
     """The norm of vectors or matrices.
 
     Args:
@@ -129,7 +131,9 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...]) -> Any:
     raise ValueError(f"norm: {ord!r} is no order of a matrix norm.")
 
 
-def vector_norm(x: Any, /, *, axis: Axes = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(
+    x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: Any = 2
+) -> Array:
     """The norm of vectors along axes, by default of all elements. ``ord``: see `norm`.
 
     >>> print(jnp.linalg.vector_norm(jnp.array([[3.0, 4.0]])))
@@ -148,7 +152,7 @@ def _vector_norm_jitted(x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
     return _reductions.keep_axes(out, typeof(x).shape, axes) if keepdims else out
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """The norm of the matrices in the last two axes. ``ord``: see `norm`.
 
     >>> print(jnp.linalg.matrix_norm(jnp.array([[3.0, 4.0]])))
@@ -160,7 +164,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 # --- products ------------------------------------------------------------------------------------
 
 
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: ArrayLike, n: int) -> Array:
     """A square matrix multiplied with itself, by repeated squaring.
 
     >>> print(jnp.linalg.matrix_power(jnp.array([[1, 1], [0, 1]]), 5))
@@ -189,8 +193,8 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 def matmul(
-    x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+    x1: ArrayLike, x2: ArrayLike, /, *, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
     """The matrix product. See `covector.numpy.matmul`.
 
     >>> print(jnp.linalg.matmul(jnp.eye(2), jnp.array([1.0, 2.0])))
@@ -201,7 +205,7 @@ def matmul(
     )
 
 
-def outer(x1: Any, x2: Any, /) -> Any:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """All products of elements of two vectors.
 
     >>> print(jnp.linalg.outer(jnp.array([1, 2]), jnp.array([3, 4])))
@@ -215,7 +219,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     return _products.outer(x1, x2)
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """The cross product of vectors of three elements.
 
     >>> print(jnp.linalg.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0])))
@@ -225,15 +229,15 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def tensordot(
-    x1: Any,
-    x2: Any,
+    x1: ArrayLike,
+    x2: ArrayLike,
     /,
     *,
     axes: Any = 2,
     precision: Any = None,
     preferred_element_type: Any = None,
     out_sharding: Any = None,
-) -> Any:
+) -> Array:
     """The product summed over several axes. See `covector.numpy.tensordot`.
 
     >>> print(jnp.linalg.tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), axes=1).shape)
@@ -245,14 +249,14 @@ def tensordot(
 
 
 def vecdot(
-    x1: Any,
-    x2: Any,
+    x1: ArrayLike,
+    x2: ArrayLike,
     /,
     *,
     axis: int = -1,
     precision: Any = None,
     preferred_element_type: Any = None,
-) -> Any:
+) -> Array:
     """The product of vectors along one axis, summed. See `covector.numpy.vecdot`.
 
     >>> print(jnp.linalg.vecdot(jnp.ones(3), jnp.ones(3)))
@@ -266,7 +270,7 @@ def vecdot(
 # --- parts of matrices ---------------------------------------------------------------------------
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """``x`` with its last two axes exchanged.
 
     >>> print(jnp.linalg.matrix_transpose(jnp.zeros((2, 3))).shape)
@@ -275,7 +279,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return _manipulation.matrix_transpose(x)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """The diagonals of the matrices in the last two axes.
 
     >>> print(jnp.linalg.diagonal(jnp.eye(2)))
@@ -284,7 +288,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return _matrices.diagonal(x, offset, -2, -1)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Array:
     """The sums of the diagonals of the matrices in the last two axes.
 
     >>> print(jnp.linalg.trace(jnp.eye(2)))
