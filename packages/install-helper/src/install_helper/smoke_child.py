@@ -4,6 +4,7 @@ Prints one line of JSON for each stage, the first before it begins: the last lin
 crash happened. Nothing larger than a few MiB is put on a device.
 """
 
+import importlib
 import json
 import sys
 
@@ -48,6 +49,11 @@ def say(stage, **values):
     print(json.dumps(dict(stage=stage, **values)), flush=True)
 
 
+def load(module):
+    """Import a module of what is examined: none of it is a requirement of this package."""
+    return importlib.import_module(module)
+
+
 def folder_of(module):
     """The directory of a module, found without importing it."""
     import importlib.util
@@ -64,17 +70,14 @@ def preload(major):
     """Load the libraries of the NVIDIA wheels, as the plugin would, and name what failed."""
     import ctypes
     import glob
-    import os
-    import site
 
     failed = {}
-    for root in [*site.getsitepackages(), *sys.path]:
+    for root in sys.path:
         for name in PRELOAD:
-            patterns = f"{root}/nvidia/*/lib/lib{name}.so.*"
-            for path in sorted(glob.glob(patterns)):
-                in_13 = "/cu13/" in path
-                if in_13 == (major == 13) or os.path.basename(os.path.dirname(
-                        os.path.dirname(path))) in ("cudnn", "nccl", "nvshmem"):  # fmt: skip
+            for path in sorted(glob.glob(f"{root}/nvidia/*/lib/lib{name}.so.*")):
+                folder = path.replace("\\", "/").split("/")[-3]
+                # Both families share the folders of these three; the others are of one.
+                if folder in ("cudnn", "nccl", "nvshmem") or (folder == "cu13") == (major == 13):
                     try:
                         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
                     except OSError as error:
@@ -84,9 +87,7 @@ def preload(major):
 
 def versions(major):
     """What the plugin was compiled for and what it loaded, by the names its module offers."""
-    import importlib
-
-    module = importlib.import_module(f"jax_cuda{major}_plugin._versions")
+    module = load(f"jax_cuda{major}_plugin._versions")
     found = {}
     for name in dir(module):
         if name.endswith(("_get_version", "_build_version")):
@@ -99,8 +100,7 @@ def versions(major):
 
 def run(client, device, text):
     """Compile and run one program on one device."""
-    import jaxlib._jax as _jax
-
+    _jax = load("jaxlib._jax")
     options = _jax.CompileOptions()
     text = f"module {{ {text} }}"
     executable = client.compile_and_load(text, _jax.DeviceList((device,)), options)
@@ -110,9 +110,7 @@ def run(client, device, text):
 
 def client_of(platform):
     """The client of a platform."""
-    import jaxlib._jax as _jax
-    from jaxlib import xla_client
-
+    _jax, xla_client = load("jaxlib._jax"), load("jaxlib.xla_client")
     if platform == "cpu":
         return xla_client.make_cpu_client()
     name, _, major = platform.partition(":")
@@ -134,14 +132,22 @@ def client_of(platform):
     return _jax.get_c_api_client(name, options)
 
 
+def is_supported():
+    """Whether this jaxlib has the interface that the programs are run through (0.11 and newer)."""
+    try:
+        runtime = load("jaxlib._jax")
+    except ImportError:
+        load("jaxlib.xla_client")  # an older one: it must load all the same
+        return False
+    return hasattr(runtime, "load_pjrt_plugin") and hasattr(runtime, "DeviceList")
+
+
 def main(platforms):
     """Go through the stages for each platform."""
     say("import jaxlib")
-    import jaxlib
-    import jaxlib._jax
-
-    say("jaxlib", version=getattr(jaxlib, "__version__", "?"))
-    for platform in platforms:
+    supported = is_supported()
+    say("jaxlib", version=getattr(load("jaxlib"), "__version__", "?"))
+    for platform in platforms if supported else ():
         say("client", platform=platform)
         client = client_of(platform)
         devices = client.local_devices()
@@ -149,7 +155,7 @@ def main(platforms):
         for name, text in PROGRAMS:
             say(name, platform=platform)
             run(client, devices[0], text)
-    say("done")
+    say("done", programs=supported)
 
 
 if __name__ == "__main__":
