@@ -55,8 +55,8 @@ _CONTENTS: dict[str, str] = {
     "cumsum cumsum_p",
     "gather": "GatherDimensionNumbers GatherScatterMode gather gather_p index_take",
     "scatter": "ScatterDimensionNumbers scatter scatter_add scatter_add_p scatter_apply "
-    "scatter_max scatter_max_p scatter_min scatter_min_p scatter_mul scatter_mul_p scatter_p scatter_sub "
-    "scatter_sub_p",
+    "scatter_max scatter_max_p scatter_min scatter_min_p scatter_mul scatter_mul_p scatter_p "
+    "scatter_sub scatter_sub_p",
     "slicing": "dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_slice_p "
     "dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim "
     "dynamic_update_slice_p index_in_dim slice slice_in_dim slice_p",
