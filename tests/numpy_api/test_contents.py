@@ -1,7 +1,11 @@
-"""The contents page: every name resolves, every function is documented by an example that runs."""
+"""The contents page: every name resolves, every function is documented by an example that runs.
+
+Run as a program, this file writes anew what type checkers read, `__init__.pyi`.
+"""
 
 import doctest
 import inspect
+from pathlib import Path
 
 import covector
 import covector.numpy as jnp
@@ -14,6 +18,7 @@ FUNCTIONS = [
     if callable(getattr(jnp, name)) and not isinstance(getattr(jnp, name), type)
 ]
 FUNCTIONS += [f"linalg.{name}" for name in covector.numpy.linalg.__all__]
+STUB = Path(jnp.__file__).with_suffix(".pyi")
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -37,6 +42,22 @@ def test_example_runs(name):
     assert used, f"the example of jnp.{name} does not use it"
 
 
+def stub() -> str:
+    """For type checkers: the contents page as imports."""
+    lines = ['"""The names of `__init__.py`, for type checkers. Its test writes it."""', ""]
+    lines += [f"from covector.numpy import {name} as {name}" for name in jnp._SUBMODULES]
+    for module, names in sorted(jnp._CONTENTS.items()):
+        path = f"covector.numpy.{module}"
+        lines += [f"from {path} import {name} as {name}" for name in sorted(names.split())]
+    lines += ["", *[f"{name}: float" for name in jnp._CONSTANTS if name != "newaxis"]]
+    return "\n".join([*lines, "newaxis: None", ""])
+
+
+def test_type_checkers_see_the_same_names():
+    # The formatter has an order of its own for names with numbers.
+    assert sorted(STUB.read_text("utf-8").splitlines()) == sorted(stub().splitlines())
+
+
 def test_every_module_is_listed_and_every_name_is_where_the_page_says():
     assert set(jnp._MODULE_OF) <= set(dir(jnp))
     for name in jnp._MODULE_OF:
@@ -58,3 +79,7 @@ def test_functions_have_names_and_signatures():
         function = getattr(jnp, name)
         assert function.__name__ == name
         assert inspect.signature(function).parameters
+
+
+if __name__ == "__main__":
+    STUB.write_text(stub(), "utf-8")

@@ -16,6 +16,7 @@ from covector import lax
 from covector._api.jit import library_function
 from covector._trace.trace import typeof
 from covector.numpy import _operands
+from covector.numpy._operands import Array, ArrayLike
 
 # What a function computes: a function of covector.lax, by name, or one of promoted operands.
 Compute = str | Callable[..., Any]
@@ -35,7 +36,7 @@ def unary(
     doc: str,
     example: tuple[str, str],
     promote: Promote = _operands.promote_inexact,
-) -> Any:
+) -> Callable[[ArrayLike], Array]:
     """An elementwise function of one array; ``example`` is a call and what that prints."""
 
     def function(x: Any, /) -> Any:
@@ -51,7 +52,7 @@ def binary(
     example: tuple[str, str],
     promote: Promote = _operands.promote,
     parameters: str = "x1, x2, /",
-) -> Any:
+) -> Callable[[ArrayLike, ArrayLike], Array]:
     """An elementwise function of two arrays, which are broadcast. See `unary`."""
 
     def function(x1: Any, x2: Any, /) -> Any:
