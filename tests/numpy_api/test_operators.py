@@ -1,6 +1,8 @@
 """Python's operators on arrays and traced values, and what happens with operands of other types."""
 
 import operator
+import subprocess
+import sys
 
 import covector
 import covector.numpy as jnp
@@ -163,3 +165,20 @@ def test_a_sum_of_equal_types_is_one_equation():
         np.ones(3, np.float32), np.ones(3, np.float32)
     )
     assert [e.primitive.name for e in program.eqns] == ["mul", "add"]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "covector.make_jaxpr(lambda v: v + v[0])(x)",
+        "covector.grad(lambda v: (v * v)[0])(x)",
+        "covector.vmap(lambda v: -v)(x)",
+        "covector.eval_shape(lambda v: v.sum(), x)",
+        "covector.jvp(lambda v: v[0] + v[1], (x,), (x,))",
+        "covector.lax.add(x, x) + 1",
+    ],
+)
+def test_operators_are_there_from_the_first_call_on(program):
+    source = f"import covector, numpy as np; x = np.ones(3, np.float32); {program}"
+    outcome = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert outcome.returncode == 0, outcome.stderr

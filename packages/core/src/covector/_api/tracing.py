@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import covector._run.array  # noqa: F401  traced values need their operators
 from covector._api.float0 import hide_float0
 from covector._api.shape_dtype_struct import ShapeDtypeStruct
 from covector._config import KeyedState
