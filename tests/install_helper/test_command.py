@@ -154,6 +154,17 @@ def test_commands_are_those_of_the_installer(tmp_path, installer, start):
     assert machine.findings()[0].steps[-1].command.startswith(start)
 
 
+@pytest.mark.parametrize("program", ["conda", "mamba", "micromamba"])
+def test_conda_environments_get_their_program(tmp_path, program):
+    machine = Machine(tmp_path)
+    machine.driver()
+    machine.prefix = "/opt/conda"
+    machine.conda(("jaxlib", "0.9.0", "cpu_py312h_0"), ("jax", "0.9.0", "pyh_0"))
+    machine.env["MAMBA_EXE"] = f"/opt/bin/{program}" if program != "conda" else ""
+    command = machine.findings()[0].steps[0].command
+    assert f" {program} install -c conda-forge" in command and "cuda" in command
+
+
 def test_control_characters_do_not_reach_the_terminal(tmp_path, capsys):
     machine = Machine(tmp_path)
     machine.cpu()

@@ -171,3 +171,15 @@ def test_nothing_is_run_or_written_under_a_mounted_root(machine):
     facts = install_helper.inspect(machine.root, env=machine.env)
     assert facts.nvidia.smi.state == "skipped"
     assert sorted(os.listdir(machine.root)) == before
+
+
+@pytest.mark.parametrize(
+    "path, text",
+    [("/lib64/libc-2.28.so", ""),
+     ("/lib/x86_64-linux-gnu/libc.so.6", "\0GNU C Library (Debian) release version 2.28.\0")],
+)  # fmt: skip
+def test_glibc_of_a_mounted_root(tmp_path, path, text):
+    machine = Machine(tmp_path)
+    machine.libc = None
+    machine.file(path, text)
+    assert machine.inspect().system.libc.value == ("glibc", "2.28")

@@ -24,6 +24,18 @@ def installer(reading: Reading) -> str:
     return "pip" if kind == "conda" and by_pip and "jaxlib" not in reading.conda else kind
 
 
+def conda(reading: Reading) -> str:
+    """The program of a conda environment: conda, mamba or micromamba."""
+    name = (reading.env("MAMBA_EXE") or "").replace("\\", "/").rpartition("/")[2]
+    name = name.partition(".")[0]
+    return name if name in ("mamba", "micromamba") else "conda"
+
+
+def conda_install(reading: Reading, *requirements: str) -> str:
+    """The command that installs conda's packages."""
+    return " ".join([conda(reading), "install", "-c", "conda-forge", *map(quote, requirements)])
+
+
 def words(reading: Reading, verb: str, kind: str | None = None) -> list[str]:
     """The beginning of an install or uninstall command, as a list of words."""
     kind = kind or installer(reading)
@@ -31,7 +43,7 @@ def words(reading: Reading, verb: str, kind: str | None = None) -> list[str]:
     if kind == "uv":
         return ["uv", "pip", verb]
     if kind == "conda" and verb == "install":
-        return ["conda", "install", "-c", "conda-forge"]
+        return [conda(reading), "install", "-c", "conda-forge"]
     name = "python" if python.environment != "system" else f"python{reading.python or ''}"
     if reading.system == "Windows":
         name = "python" if python.environment != "system" else "py"
@@ -44,7 +56,7 @@ def install(reading: Reading, *requirements: str, options: Iterable[str] = ()) -
     conda does not know extras: callers give conda's own names where they differ.
     """
     start = words(reading, "install")
-    if start[0] == "conda":
+    if "conda-forge" in start:
         requirements = tuple(name for r in requirements for name in conda_names(r))
         options = ()
     return " ".join([*start, *options, *(quote(r) for r in requirements)])

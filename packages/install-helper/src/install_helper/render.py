@@ -134,7 +134,7 @@ def _rocm(reading: Reading) -> str:
 
 
 def _variables(reading: Reading) -> str:
-    hidden = ("PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH")
+    hidden = ("PATH", "MAMBA_EXE", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH")
     shown = [(n, v) for n, v in reading.facts.env.items() if n not in hidden]
     return ", ".join(f"{n}={v if len(v) < 60 else v[:57] + '...'}" for n, v in shown[:6])
 

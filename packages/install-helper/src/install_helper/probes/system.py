@@ -81,6 +81,11 @@ def _libc_of_root(host: Host) -> Value[tuple[str, str]]:
             match = re.match(r"libc-(\d+\.\d+)\.so$", name)
             if match:
                 return known(("glibc", match[1]), f"{folder}/{name}")
+        # Since 2.34 the file's name tells nothing; the library prints its version when it is run.
+        text = host.read(f"{folder}/libc.so.6", 8 << 20)
+        match = re.search(r"GNU C Library [^\n]*version (\d+\.\d+)", text.value or "")
+        if match:
+            return known(("glibc", match[1]), text.source)
     return absent("/lib", "no C library recognised")
 
 

@@ -71,7 +71,7 @@ def ptxas_missing(reading: Reading) -> Iterator[Finding]:
                 Seen(f"jaxlib {build.version} {build.build}", build.location),
                 Seen("no ptxas in the environment, on PATH or in /usr/local", "PATH"),
             ],
-            [Step("Add the compiler", "conda install -c conda-forge cuda-nvcc")],
+            [Step("Add the compiler", commands.conda_install(reading, "cuda-nvcc"))],
         )
 
 

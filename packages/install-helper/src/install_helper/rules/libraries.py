@@ -123,7 +123,7 @@ def _cudnn(
     if kind == "loader":
         steps = [Step("Install that cuDNN, or take the older one off the loader's path")]
     if kind == "conda":
-        steps = [Step("Bring cuDNN up", f'conda install -c conda-forge "cudnn>={least}"')]
+        steps = [Step("Bring cuDNN up", commands.conda_install(reading, f"cudnn>={least}"))]
     return found(
         id,
         [Seen(f"cuDNN {version} would be loaded", path), Seen(f"the build wants {least} or newer")],

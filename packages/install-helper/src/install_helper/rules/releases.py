@@ -269,7 +269,9 @@ def conda_build(reading: Reading) -> Iterator[Finding]:
                 Step("Keep to one: remove pip's copy", "python -m pip uninstall -y jax jaxlib"),
                 Step(
                     "then let conda put its own back",
-                    f"conda install -c conda-forge --force-reinstall jax jaxlib={row.version}",
+                    commands.conda_install(
+                        reading, "--force-reinstall", "jax", f"jaxlib={row.version}"
+                    ),
                 ),
             ],
         )
@@ -283,7 +285,8 @@ def conda_build(reading: Reading) -> Iterator[Finding]:
             [
                 Step(
                     "Ask for the CUDA build",
-                    'CONDA_OVERRIDE_CUDA=12.9 conda install -c conda-forge "jaxlib=*=*cuda*"',
+                    "CONDA_OVERRIDE_CUDA=12.9 "
+                    + commands.conda_install(reading, "jaxlib=*=*cuda*"),
                 )
             ],
         )
