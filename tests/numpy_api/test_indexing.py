@@ -112,6 +112,8 @@ def test_out_of_bounds(oracle):
             i.at[5].get(mode='fill', fill_value=-1)
             f.at[jnp.array([-1])].get(mode='fill')
             jax.jit(lambda x, k: x[k])(v, 7)
+        jax.jit(lambda x, k: x[k])(v, -5)
+        jax.jit(lambda x, k: x[k, 1:])(f, -3)
             f.at[0, jnp.array([5, 1])].get(mode='fill')
             f.at[9, jnp.array([1])].get(mode='fill')
             v.at[jnp.array([-1])].get(mode='clip', wrap_negative_indices=False)

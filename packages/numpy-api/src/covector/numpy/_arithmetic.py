@@ -100,7 +100,13 @@ reciprocal = unary(
 
 
 def _remainder(x: Any, y: Any) -> Any:
-    """The remainder with the sign of the divisor: the truncated one, moved by one divisor."""
+    """The remainder with the sign of the divisor: the truncated one, moved by one divisor.
+
+    Of integers, the remainder of a division by zero is 0.
+    """
+    if dtypes.is_integer(typeof(y).dtype):
+        one = full_shape(scalar(1, typeof(y).dtype), y)
+        y = lax.select(lax.eq(y, zero(typeof(y).dtype)), one, y)
     rest = lax.rem(x, y)
     nothing = zero(typeof(rest).dtype)
     wrong_sign = lax.ne(lax.lt(rest, nothing), lax.lt(y, nothing))

@@ -31,6 +31,10 @@ class Block(NamedTuple):
     dropped: Shape  # the axes of single positions
     wrap: bool  # whether negative positions count from the back
 
+    @property
+    def is_strided(self) -> bool:
+        return any(s != 1 for s in self.strides)
+
 
 def block_of(
     entries: tuple[Entry, ...], shape: Shape, wrap: bool = True
@@ -77,47 +81,33 @@ def _span_block(span: Span) -> tuple[int, int, int]:
     return (start if span.size else 0), extent, span.step if span.size else 1
 
 
-def read_block(x: Any, starts: Any, block: Block) -> Any:
-    """The block's elements, of shape ``block.shape``; an uncertain start is clamped."""
-    raw = _strided(_sliced(x, _firsts(x, starts, block), block), block)
-    if block.flipped:
-        raw = lax.rev(raw, block.flipped)
-    return lax.squeeze(raw, block.dropped) if block.dropped else raw
+class Place(NamedTuple):
+    """Where a block starts, and whether it is within bounds (None: certainly, or not asked)."""
+
+    firsts: list[Any]
+    inside: Any
 
 
-def write_block(x: Any, value: Any, starts: Any, block: Block, clip: bool = False) -> Any:
-    """``x`` with the block replaced by ``value``, which has its shape.
+def locate(x: Any, starts: Any, block: Block, *, checked: bool) -> Place:
+    """The place of a block, from the starts of its moving axes; negative ones are wrapped.
 
-    Where an uncertain start is out of bounds nothing is written, unless ``clip``.
+    ``checked``: find out whether it is within bounds.
     """
-    value = lax.expand_dims(value, block.dropped) if block.dropped else value
-    if block.flipped:
-        value = lax.rev(value, block.flipped)
-    if not block.moving and not _is_strided(block):
-        return value
-    firsts = _firsts(x, starts, block)
-    if block.uncertain and not clip:
-        inside = inside_bounds(x, starts, block)
-        mask = broadcast_to_shape(inside, typeof(value).shape)
-        value = lax.select(mask, value, _strided(_sliced(x, firsts, block), block))
-    if _is_strided(block):
-        value = _woven(value, _sliced(x, firsts, block), block)
-    if not block.moving:
-        return value
-    return lax.dynamic_update_slice(x, value, firsts)
-
-
-def inside_bounds(x: Any, starts: Any, block: Block) -> Any:
-    """Whether all uncertain starts are within bounds."""
+    firsts: list[Any] = [0] * len(block.extents)
     inside = None
     for axis, start in zip(block.moving, starts, strict=True):
         if axis in block.uncertain:
             n = typeof(x).shape[axis]
             start = wrapped(start, n, block.wrap)
-            kind = typeof(start).dtype
-            here = lax.bitwise_and(lax.ge(start, kind.type(0)), lax.lt(start, kind.type(n)))
-            inside = here if inside is None else lax.bitwise_and(inside, here)
-    return inside
+            if checked:
+                kind = typeof(start).dtype
+                here = lax.bitwise_and(lax.ge(start, kind.type(0)), lax.lt(start, kind.type(n)))
+                inside = here if inside is None else lax.bitwise_and(inside, here)
+        firsts[axis] = start
+    if not all(isinstance(f, int) for f in firsts):
+        dtype = max([typeof(f).dtype for f in firsts], key=lambda d: d.itemsize)
+        firsts = [lax.convert_element_type(f, dtype) for f in firsts]
+    return Place(firsts, inside)
 
 
 def wrapped(positions: Any, n: int, wrap: bool = True) -> Any:
@@ -127,39 +117,52 @@ def wrapped(positions: Any, n: int, wrap: bool = True) -> Any:
     if dtype.itemsize < wide.itemsize or dtypes.is_unsigned(dtype):
         dtype = dtypes.canonicalize_dtype("int64" if dtype.itemsize >= 4 else wide)
     positions = lax.convert_element_type(positions, dtype)
-    if not wrap:
+    if not wrap or dtypes.is_unsigned(typeof(positions).dtype):
         return positions
     negative = lax.lt(positions, dtype.type(0))
     return lax.select(negative, lax.add(positions, dtype.type(n)), positions)
 
 
-def _firsts(x: Any, starts: Any, block: Block) -> list[Any]:
-    """Where the block starts along every axis, as integers of one dtype (or all Python ints)."""
-    firsts: list[Any] = [0] * len(block.extents)
-    for axis, start in zip(block.moving, starts, strict=True):
-        if axis in block.uncertain:
-            start = wrapped(start, typeof(x).shape[axis], block.wrap)
-        firsts[axis] = start
-    if all(isinstance(f, int) for f in firsts):
-        return firsts
-    dtype = max([typeof(f).dtype for f in firsts], key=lambda d: d.itemsize)
-    return [lax.convert_element_type(f, dtype) for f in firsts]
+def read_block(x: Any, place: Place, block: Block) -> Any:
+    """The block's elements, of shape ``block.shape``; an uncertain start is clamped."""
+    raw = _strided(_sliced(x, place, block), block)
+    if block.flipped:
+        raw = lax.rev(raw, block.flipped)
+    return lax.squeeze(raw, block.dropped) if block.dropped else raw
 
 
-def _sliced(x: Any, firsts: list[Any], block: Block) -> Any:
+def write_block(x: Any, value: Any, place: Place, block: Block) -> Any:
+    """``x`` with the block replaced by ``value``, which has its shape.
+
+    Where the place is found out to be out of bounds, nothing is written.
+    """
+    value = lax.expand_dims(value, block.dropped) if block.dropped else value
+    if block.flipped:
+        value = lax.rev(value, block.flipped)
+    if block.is_strided or place.inside is not None:
+        old = _sliced(x, place, block)
+        if place.inside is not None:
+            mask = broadcast_to_shape(place.inside, typeof(value).shape)
+            value = lax.select(mask, value, _strided(old, block))
+        if block.is_strided:
+            value = _woven(value, old, block)
+    if not block.moving:
+        return value
+    return lax.dynamic_update_slice(x, value, place.firsts, allow_negative_indices=False)
+
+
+def _sliced(x: Any, place: Place, block: Block) -> Any:
+    """All that the block spans, between its elements too."""
     if not block.moving:
         return x
+    firsts = place.firsts
     if all(isinstance(f, int) for f in firsts):
         return lax.slice(x, firsts, [f + n for f, n in zip(firsts, block.extents)])
-    return lax.dynamic_slice(x, firsts, block.extents)
-
-
-def _is_strided(block: Block) -> bool:
-    return any(s != 1 for s in block.strides)
+    return lax.dynamic_slice(x, firsts, block.extents, allow_negative_indices=False)
 
 
 def _strided(x: Any, block: Block) -> Any:
-    if not _is_strided(block):
+    if not block.is_strided:
         return x
     return lax.slice(x, [0] * len(block.extents), block.extents, block.strides)
 
@@ -168,10 +171,11 @@ def _woven(value: Any, old: Any, block: Block) -> Any:
     """``value`` spread over the block's extent, with old elements in between."""
     gaps = [(0, 0, stride - 1) for stride in block.strides]
     spread = lax.pad(value, typeof(value).dtype.type(0), gaps)
+    integer = np.dtype("int32")
     ours = None
     for axis, stride in enumerate(block.strides):
         if stride != 1:
-            position = np.arange(block.extents[axis]) % stride == 0
-            here = lax.broadcast_in_dim(position, block.extents, (axis,))
+            position = lax.broadcasted_iota(integer, block.extents, axis)
+            here = lax.eq(lax.rem(position, integer.type(stride)), integer.type(0))
             ours = here if ours is None else lax.bitwise_and(ours, here)
     return lax.select(ours, spread, old)

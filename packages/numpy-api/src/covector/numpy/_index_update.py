@@ -15,11 +15,17 @@ import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
-from covector._trace.trace import Tracer, typeof
+from covector._trace.trace import is_arraylike, typeof
 from covector.errors import ShapeError
 from covector.numpy import _arithmetic, _indexing
 from covector.numpy._creation import asarray, ones_like
-from covector.numpy._index_block import Block, block_of, read_block, write_block
+from covector.numpy._index_block import (
+    Block,
+    block_of,
+    locate,
+    read_block,
+    write_block,
+)
 from covector.numpy._index_parsing import Index, Mask, NewAxis, Point, Points, array_group, parse
 from covector.numpy._indexing import Layout, fills, layout_of, result_shape, stacked_positions
 from covector.numpy._operands import broadcast_to_shape, promote_dtypes
@@ -224,7 +230,7 @@ def _mask_place(index: Index) -> int:
 
 
 def _checked_values(kind: str, x: Any, values: Any) -> Any:
-    values = asarray(values) if not isinstance(values, Tracer) else values
+    values = values if is_arraylike(values) else asarray(values)
     ours, theirs = typeof(x), typeof(values)
     if not theirs.weak_type and not _converts_safely(theirs.dtype, ours.dtype):
         warnings.warn(
@@ -277,17 +283,18 @@ def _update(
     aval = typeof(x)
     x, values = promote_dtypes(x, values) if kind != "set" else (x, _as_dtype_of(x, values))
     combine, scatter = _UPDATES[kind]
-    part = read_block(x, starts, block)
+    place = locate(x, starts, block, checked=mode is None or fills(mode))
+    overwritten = kind == "set" and form[0] == "block"
+    part = None if overwritten else read_block(x, place, block)
     if form[0] == "arrays":
         new = _scattered(getattr(lax, scatter), part, arrays, values, form[1], block, mode, hints)
     elif form[0] == "block" and 0 in form[1] and 0 not in block.shape:  # x.at[False]
-        new = part
+        return lax.convert_element_type(x, aval.dtype, weak_type=aval.weak_type)
     elif form[0] == "block":
         new = combine(part, lax.reshape(broadcast_values(values, form[1]), block.shape))
     else:
         new = _selected(combine, part, masks[0], values, *form[1:])
-    clip = mode is not None and not fills(mode)
-    out = write_block(x, new, starts, block, clip=clip)
+    out = write_block(x, new, place, block)
     return lax.convert_element_type(out, aval.dtype, weak_type=aval.weak_type)
 
 
@@ -380,7 +387,8 @@ def _apply(
         index = parse(expression, typeof(x).shape, checked=checked, wrap=wrap)
         masks = []
     block, starts = block_of(index.entries, typeof(x).shape, wrap)
-    part = read_block(x, starts, block)
+    place = locate(x, starts, block, checked=mode is None or fills(mode))
+    part = read_block(x, place, block)
     if masks:
         before, ndim = _form_of(index, block, False, True)[-2:]
         whole = range(before, before + ndim)
@@ -403,8 +411,7 @@ def _apply(
             unique_indices=unique_indices,
             mode=mode,
         )
-    clip = mode is not None and not fills(mode)
-    return write_block(x, changed, starts, block, clip=clip)
+    return write_block(x, changed, place, block)
 
 
 def _checked_result(result: Any, operand: Any) -> Any:

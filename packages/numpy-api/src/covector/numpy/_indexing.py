@@ -17,7 +17,7 @@ from covector._trace.trace import staging_state, typeof
 from covector.numpy._index_block import (
     Block,
     block_of,
-    inside_bounds,
+    locate,
     read_block,
     wrapped,
 )
@@ -64,12 +64,12 @@ def _are_ints(start: Any, stop: Any) -> bool:
 
 @library_function(static_argnames="size")
 def _rows(x: Any, start: Any, *, size: int) -> Any:
-    return lax.dynamic_slice_in_dim(x, start, size, 0)
+    return lax.dynamic_slice_in_dim(x, start, size, 0, allow_negative_indices=False)
 
 
 @library_function
 def _row(x: Any, position: Any) -> Any:
-    return lax.dynamic_index_in_dim(x, position, 0, keepdims=False)
+    return lax.dynamic_index_in_dim(x, position, 0, keepdims=False, allow_negative_indices=False)
 
 
 def _read_basic(x: Any, index: Index) -> Any:
@@ -84,7 +84,8 @@ def _read_basic(x: Any, index: Index) -> Any:
 def _read(x: Any, starts: Any, block: Block, shape: Shape) -> Any:
     if 0 in shape and 0 not in block.shape:  # x[False]
         return lax.full(shape, 0, typeof(x).dtype)
-    return lax.reshape(read_block(x, starts, block), shape)
+    place = locate(x, starts, block, checked=False)
+    return lax.reshape(read_block(x, place, block), shape)
 
 
 @library_function(static_argnames=("block", "shape"))
@@ -177,7 +178,8 @@ def _gather(
     mode: Any,
     hints: tuple,
 ) -> Any:
-    part = read_block(x, starts, block)
+    place = locate(x, starts, block, checked=fills(mode))
+    part = read_block(x, place, block)
     shape = typeof(part).shape
     indices = stacked_positions(arrays, [shape[a] for a in layout.axes], block.wrap)
     batch_ndim = typeof(indices).ndim - 1
@@ -197,8 +199,8 @@ def _gather(
         fill_value=fill_value,
         **dict(hints),
     )
-    if block.uncertain and fills(mode):
-        out = filled_outside(out, inside_bounds(x, starts, block), fill_value)
+    if place.inside is not None:
+        out = filled_outside(out, place.inside, fill_value)
     return lax.reshape(out, layout.full_shape)
 
 
@@ -274,5 +276,6 @@ def read_with_mode(
 
 @library_function(static_argnames=("block", "shape"))
 def _read_filled(x: Any, starts: Any, fill_value: Any, *, block: Block, shape: Shape) -> Any:
-    out = _read(x, starts, block, shape)
-    return filled_outside(out, inside_bounds(x, starts, block), fill_value)
+    place = locate(x, starts, block, checked=True)
+    out = lax.reshape(read_block(x, place, block), shape)
+    return filled_outside(out, place.inside, fill_value)

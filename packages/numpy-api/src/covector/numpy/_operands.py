@@ -196,11 +196,7 @@ def broadcast_to_shape(x: Any, shape: Shape) -> Any:
     if own == shape:
         return x
     skipped = len(shape) - len(own)
-    # An axis of size one is dropped first: the compiler sees then what is repeated.
-    kept = [i for i, n in enumerate(own) if n == shape[i + skipped]]
-    if len(kept) < len(own):
-        x = lax.reshape(x, [own[i] for i in kept])
-    return lax.broadcast_in_dim(x, shape, [i + skipped for i in kept])
+    return lax.broadcast_in_dim(x, shape, range(skipped, len(shape)))
 
 
 def _check_ranks(name: str, shapes: list[Shape], arrays: list[Shape]) -> None:

@@ -61,12 +61,14 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     mask = as_boolean(condition)
     weak = typeof(x).weak_type and typeof(y).weak_type
     x, y = promote_dtypes(x, y)
+    weak = weak or (typeof(x).weak_type and typeof(y).weak_type)
     shape = common_shape("where", *[typeof(v).shape for v in (mask, x, y)])
     mask = mask if typeof(mask).ndim == 0 else broadcast_to_shape(mask, shape)
-    dtype = typeof(x).dtype
-    weak = weak or (typeof(x).weak_type and typeof(y).weak_type)
-    x, y = [lax.convert_element_type(v, dtype, weak_type=weak) for v in (x, y)]
-    return lax.select(mask, broadcast_to_shape(x, shape), broadcast_to_shape(y, shape))
+    on_true, on_false = [
+        broadcast_to_shape(lax.convert_element_type(v, typeof(v).dtype, weak_type=weak), shape)
+        for v in (x, y)
+    ]
+    return lax.select(mask, on_true, on_false)
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:

@@ -120,11 +120,13 @@ def var(
     """
     if out is not None:
         check_no_out("var", out)
+    known, traced = _degrees("var", ddof, correction)
     return _var(
         a,
-        _degrees("var", ddof, correction),
         where,
         mean,
+        traced,
+        ddof=known,
         axis=hashable_axes(axis),
         dtype=requested_dtype(dtype, "var"),
         keepdims=keepdims,
@@ -150,37 +152,50 @@ def std(
     """
     if out is not None:
         check_no_out("std", out)
+    known, traced = _degrees("std", ddof, correction)
     return _std(
         a,
-        _degrees("std", ddof, correction),
         where,
         mean,
+        traced,
+        ddof=known,
         axis=hashable_axes(axis),
         dtype=requested_dtype(dtype, "std"),
         keepdims=keepdims,
     )
 
 
-def _degrees(name: str, ddof: Any, correction: Any) -> Any:
-    if correction is None:
-        return ddof
-    if not isinstance(ddof, int) or ddof != 0:
-        raise ValueError(f"{name}: ddof and correction can't be provided simultaneously.")
-    return correction
+def _degrees(name: str, ddof: Any, correction: Any) -> tuple[Any, Any]:
+    """What is subtracted from the count: as a number, or as an operand if it is an array."""
+    if correction is not None:
+        if not isinstance(ddof, int) or ddof != 0:
+            raise ValueError(f"{name}: ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    return (ddof, None) if isinstance(ddof, (int, float)) else (None, ddof)
 
 
-@library_function(static_argnames=_AXIS_OPTIONS)
+@library_function(static_argnames=("ddof", *_AXIS_OPTIONS))
 def _var(
-    a: Any, ddof: Any, where: Any, mean: Any, *, axis: Axes, dtype: Any, keepdims: bool
+    a: Any,
+    where: Any,
+    mean: Any,
+    traced_ddof: Any,
+    *,
+    ddof: Any,
+    axis: Axes,
+    dtype: Any,
+    keepdims: bool,
 ) -> Any:
     check_arraylike("var", a)
     compute, result = _variance_dtypes(typeof(a).dtype, dtype)
     axes = canonical_axes(axis, typeof(a).ndim)
     x = lax.convert_element_type(a, _wide(compute))
-    if mean is None:
-        mean = _mean(x, where, axis=axes, dtype=None, keepdims=True)
     shape = typeof(x).shape
-    mean = broadcast_to_shape(lax.convert_element_type(mean, typeof(x).dtype), shape)
+    if mean is None:
+        mean = _mean(x, where, axis=axes, dtype=None, keepdims=False)
+        mean = lax.broadcast_in_dim(mean, shape, [i for i in range(len(shape)) if i not in axes])
+    else:
+        mean = broadcast_to_shape(lax.convert_element_type(mean, typeof(x).dtype), shape)
     centered = lax.sub(x, mean)
     if dtypes.is_complex(compute):
         parts = lax.real(centered), lax.imag(centered)
@@ -188,9 +203,13 @@ def _var(
     else:
         squares = lax.square(centered)
     total = _reductions.sum(squares, axes, keepdims=keepdims, where=where)
+    if where is None and ddof is not None:
+        divisor = math.prod([shape[i] for i in axes]) - ddof
+        quotient = lax.div(total, scalar(divisor if divisor > 0 else np.nan, typeof(total).dtype))
+        return lax.convert_element_type(quotient, result)
     count = _count(squares, axes, where, keepdims)
-    count = lax.sub(*broadcast("var", count, lax.convert_element_type(ddof, typeof(count).dtype)))
-    total, count = broadcast("var", total, count)
+    less = lax.convert_element_type(traced_ddof if ddof is None else ddof, typeof(count).dtype)
+    total, count = broadcast("var", total, lax.sub(*broadcast("var", count, less)))
     quotient = lax.convert_element_type(lax.div(total, count), result)
     return select_where(lax.gt(count, zero(typeof(count).dtype)), quotient, result.type(np.nan))
 
@@ -208,12 +227,10 @@ def _variance_dtypes(own: np.dtype, requested: Any) -> tuple[np.dtype, np.dtype]
     return wide, requested
 
 
-@library_function(static_argnames=_AXIS_OPTIONS)
-def _std(
-    a: Any, ddof: Any, where: Any, mean: Any, *, axis: Axes, dtype: Any, keepdims: bool
-) -> Any:
+@library_function(static_argnames=("ddof", *_AXIS_OPTIONS))
+def _std(a: Any, where: Any, mean: Any, traced_ddof: Any, **options: Any) -> Any:
     check_arraylike("std", a)
-    return lax.sqrt(_var(a, ddof, where, mean, axis=axis, dtype=dtype, keepdims=keepdims))
+    return lax.sqrt(_var(a, where, mean, traced_ddof, **options))
 
 
 def average(
