@@ -278,3 +278,16 @@ def test_committed_arguments_must_agree_on_a_device():
     assert lax.add(x, cv.device_put(X)).devices() == {second}
     with pytest.raises(ValueError, match="incompatible devices"):
         lax.add(x, cv.device_put(X, first))
+
+
+@pytest.mark.parametrize("hashable", [True, False])
+def test_callables_that_cannot_be_referred_to_weakly(hashable):
+    class Triple:
+        __slots__ = ()
+        __hash__ = object.__hash__ if hashable else None
+
+        def __call__(self, x):
+            return lax.mul(x, 3.0)
+
+    for _ in range(100):  # jaxlib's cache of calls must not mistake one for another, or crash
+        np.testing.assert_array_equal(cv.jit(Triple())(X), 3 * X)

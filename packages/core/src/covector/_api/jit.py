@@ -29,7 +29,7 @@ from covector._api.tracing import (
 from covector._config import disable_jit, trace_context
 from covector._ir.jaxpr import ClosedJaxpr
 from covector._ir.source import hide_frames
-from covector._run.dispatch import execute, fast_path, put_fallback
+from covector._run.dispatch import execute, fast_path, put_fallback, weakly_referable
 from covector._trace.caches import Memo, on_clear
 from covector._trace.trace import Tracer, current_trace_state, staging_state, typeof
 from covector._transform.batch import NamedAxis
@@ -325,7 +325,7 @@ def _is_hashable(value: Any) -> bool:
 def _make(fun: Callable[..., Any], state: _Jit) -> Any:
     wrapped = _jaxlib.pjit(
         state.name,
-        fun,
+        weakly_referable(fun),
         state.miss,
         list(state.static.positions),
         sorted(state.static.names),

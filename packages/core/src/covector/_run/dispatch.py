@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jaxlib._jax as _jaxlib
@@ -118,6 +119,18 @@ def executable_of(jaxpr: Jaxpr) -> Any:
     )
     jaxpr._executable = function
     return function
+
+
+def weakly_referable(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """``fun``, or a function that calls it if it cannot be referred to weakly.
+
+    jaxlib's shared cache of calls holds its functions weakly, and crashes on one that it cannot.
+    """
+    try:
+        weakref.ref(fun)
+    except TypeError:
+        return lambda *args, **kwargs: fun(*args, **kwargs)
+    return fun
 
 
 def put_fallback(x: Any, sharding: Any, layout: Any) -> Any:

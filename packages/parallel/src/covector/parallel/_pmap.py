@@ -21,7 +21,7 @@ from covector._config import disable_jit, trace_context
 from covector._ir.jaxpr import ClosedJaxpr, Jaxpr
 from covector._ir.source import hide_frames
 from covector._run.client import local_devices
-from covector._run.dispatch import execute, fast_path, put_fallback
+from covector._run.dispatch import execute, fast_path, put_fallback, weakly_referable
 from covector._run.transfer import put_on_sharding
 from covector._trace.caches import Memo
 from covector._trace.trace import Tracer, current_trace_state, staging_state, typeof
@@ -88,7 +88,7 @@ def pmap(
     )
     wrapped = _jaxlib.pjit(
         state.name,
-        fun,
+        weakly_referable(fun),
         state.miss,
         list(state.static),
         [],
