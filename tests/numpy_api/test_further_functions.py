@@ -113,6 +113,12 @@ def test_polynomials_windows_and_bits(oracle):
         jnp.polyint(v, 2, k=jnp.array([1.0, 2.0]))
         jnp.poly(v)
         jnp.poly(i[0])
+        jnp.polydiv(f.ravel(), v)
+        jnp.polydiv(v, f.ravel())
+        jnp.sort_complex(jnp.roots(jnp.array([0.0, 1.0, -3.0, 2.0, 0.0])))
+        jnp.roots(jnp.array([1.0, -3.0, 2.0]), strip_zeros=False)
+        jnp.roots(jnp.zeros(3))
+        jnp.i0(f)
         jnp.bartlett(5)
         jnp.blackman(5)
         jnp.hamming(5)
@@ -131,6 +137,17 @@ def test_polynomials_windows_and_bits(oracle):
         atol=1e-5,
         check_weak_type=False,
     )
+
+
+def test_polyfit_is_numpys():
+    rng = np.random.default_rng(0)
+    x, y, w = rng.normal(size=(3, 9))
+    with covector.enable_x64(True):
+        for options in ({}, {"w": w}, {"full": True}, {"cov": True}, {"cov": "unscaled"}):
+            actual, expected = jnp.polyfit(x, y, 2, **options), np.polyfit(x, y, 2, **options)
+            pairs = zip(actual, expected) if isinstance(expected, tuple) else [(actual, expected)]
+            for a, e in pairs:
+                np.testing.assert_allclose(a, e, rtol=1e-8)
 
 
 def test_buffers_text_and_functions(oracle):
@@ -190,6 +207,9 @@ def test_errors(oracle):
         jnp.unpackbits(i)
         jnp.packbits(b, bitorder='foo')
         jnp.resize(f, (-1,))
+        jnp.polyfit(v, f[0, :2], 1)
+        jnp.polyfit(v, v, -1)
+        jax.jit(jnp.roots)(v)
         jnp.polyder(v, -1)
         jax.jit(jnp.trim_zeros)(v)
         """,

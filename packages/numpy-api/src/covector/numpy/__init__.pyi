@@ -215,10 +215,13 @@ from covector.numpy._operands import ndarray as ndarray
 from covector.numpy._polynomials import poly as poly
 from covector.numpy._polynomials import polyadd as polyadd
 from covector.numpy._polynomials import polyder as polyder
+from covector.numpy._polynomials import polydiv as polydiv
+from covector.numpy._polynomials import polyfit as polyfit
 from covector.numpy._polynomials import polyint as polyint
 from covector.numpy._polynomials import polymul as polymul
 from covector.numpy._polynomials import polysub as polysub
 from covector.numpy._polynomials import polyval as polyval
+from covector.numpy._polynomials import roots as roots
 from covector.numpy._products import cross as cross
 from covector.numpy._products import dot as dot
 from covector.numpy._products import inner as inner
@@ -402,6 +405,7 @@ from covector.numpy._windows import bartlett as bartlett
 from covector.numpy._windows import blackman as blackman
 from covector.numpy._windows import hamming as hamming
 from covector.numpy._windows import hanning as hanning
+from covector.numpy._windows import i0 as i0
 from covector.numpy._windows import kaiser as kaiser
 
 e: float

@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from covector import lax
 from covector._api.jit import library_function
+from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.numpy._correlation import convolve
 from covector.numpy._creation import asarray, ones
 from covector.numpy._joining import concatenate
 from covector.numpy._manipulation import atleast_1d
+from covector.numpy._matrices import eye, vander
 from covector.numpy._operands import (
     Array,
     ArrayLike,
     broadcast_to_shape,
     check_arraylike,
     common_shape,
+    concrete,
     promote_dtypes,
     promote_dtypes_inexact,
 )
@@ -150,3 +153,130 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     for zero in lax.unstack(zeros) if typeof(zeros).size else ():
         result = convolve(result, concatenate([ones(1, typeof(zeros).dtype), -zero[None]]))
     return result
+
+
+def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
+    """Quotient and remainder of two polynomials.
+
+    Args:
+      trim_leading_zeros: drop the leading zeros of the remainder, which needs its values.
+
+    >>> print(*jnp.polydiv(jnp.array([1.0, -3.0, 2.0]), jnp.array([1.0, -1.0])))
+    [ 1. -2.] [0. 0. 0.]
+    """
+    check_arraylike("polydiv", u, v)
+    quotient, rest = _polydiv(asarray(u), asarray(v))
+    if trim_leading_zeros:
+        from covector.numpy._editing import trim_zeros
+
+        rest = trim_zeros(rest, trim="f")
+        rest = rest if typeof(rest).size else asarray([0.0], typeof(rest).dtype)
+    return quotient, rest
+
+
+@library_function
+def _polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+    """Long division: each step takes off the leading power that is left."""
+    u, v = promote_dtypes_inexact(u, v)
+    m, n = typeof(u).shape[0], typeof(v).shape[0]
+    terms = []
+    for k in range(max(m - n + 1, 0)):
+        factor = u[k] / v[0]
+        terms.append(factor)
+        u = u.at[k : k + n].add(-factor * v)
+    quotient = lax.stack(terms) if terms else lax.full((1,), 0, typeof(u).dtype)
+    return quotient, u
+
+
+def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
+    """The complex roots of a polynomial: the eigenvalues of its companion matrix.
+
+    Args:
+      strip_zeros: drop zeros at both ends first, which needs the values; without it, a leading zero
+        gives NaN.
+
+    >>> print(jnp.roots(jnp.array([1.0, -3.0, 2.0])))
+    [2.+0.j 1.+0.j]
+    """
+    check_arraylike("roots", p)
+    (p,) = promote_dtypes_inexact(atleast_1d(asarray(p)))
+    if typeof(p).ndim != 1:
+        raise ValueError(f"roots: p must be a vector, got shape {typeof(p).shape}.")
+    zeros_at_zero = 0
+    if strip_zeros:
+        found = np.nonzero(concrete("roots (unless strip_zeros is False)", "p", p))[0].tolist()
+        first, last = (found[0], found[-1]) if found else (0, 0)
+        zeros_at_zero = typeof(p).shape[0] - 1 - last if found else 0
+        p = p[first : last + 1]
+    return _roots(p, zeros_at_zero=zeros_at_zero)
+
+
+@library_function(static_argnames="zeros_at_zero")
+def _roots(p: Any, *, zeros_at_zero: int) -> Any:
+    from covector.numpy import linalg
+
+    n = typeof(p).shape[0] - 1
+    dtype = dtypes.to_complex_dtype(typeof(p).dtype)
+    zeros = lax.full((zeros_at_zero,), 0, dtype)
+    if n < 1:
+        return zeros
+    companion = lax.concatenate([(-p[1:] / p[0])[None], eye(n - 1, n, dtype=typeof(p).dtype)], 0)
+    return lax.concatenate([linalg.eigvals(companion), zeros], 0)
+
+
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: ArrayLike | None = None,
+    cov: Any = False,
+) -> Any:
+    """The polynomial of a degree for which the sum of squared errors at points is smallest.
+
+    Args:
+      rcond: see `linalg.lstsq`; by default len(x) * eps.
+      full: give also residuals, rank, singular values and rcond.
+      w: weights of the errors.
+      cov: give also the covariance of the coefficients; "unscaled" for known weights.
+
+    >>> print(jnp.abs(jnp.round(jnp.polyfit(jnp.arange(4.0), jnp.arange(4.0) ** 2, 2), 3)))
+    [1. 0. 0.]
+    """
+    from covector.numpy import linalg
+
+    check_arraylike("polyfit", x, y, *([] if w is None else [w]))
+    deg = index(deg)
+    x, y = promote_dtypes_inexact(asarray(x), asarray(y))
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if typeof(x).ndim != 1 or typeof(y).ndim not in (1, 2) or not typeof(x).size:
+        raise TypeError("polyfit: x must be a vector that is not empty, y a vector or matrix.")
+    if typeof(x).shape[0] != typeof(y).shape[0]:
+        raise TypeError("expected x and y to have same length")
+    if rcond is None:
+        rcond = len(x) * float(dtypes.finfo(typeof(x).dtype).eps)
+    rows, targets = vander(x, deg + 1), y
+    if w is not None:
+        weights = asarray(w)
+        if typeof(weights).shape != typeof(x).shape:
+            raise TypeError("expected w and y to have the same length")
+        rows = rows * weights[:, None]
+        targets = targets * (weights if typeof(y).ndim == 1 else weights[:, None])
+    scale = lax.sqrt((rows * rows).sum(0))
+    c, residuals, rank, s = linalg.lstsq(rows / scale, targets, rcond)
+    c = (c.T / scale).T
+    if full:
+        return c, residuals, rank, s, asarray(rcond)
+    if not cov:
+        return c
+    base = linalg.inv((rows / scale).T @ (rows / scale)) / (scale[:, None] * scale)
+    if cov == "unscaled":
+        return c, base
+    if typeof(x).shape[0] <= deg + 1:
+        raise ValueError(
+            "the number of data points must exceed order to scale the covariance matrix"
+        )
+    spread = residuals / (typeof(x).shape[0] - deg - 1)
+    return c, base * (spread[0] if typeof(y).ndim == 1 else spread)

@@ -6,7 +6,10 @@ from operator import index
 from typing import Any
 
 import numpy as np
+from covector import lax
+from covector._api.jit import library_function
 from covector.numpy._creation import asarray
+from covector.numpy._operands import Array, ArrayLike, promote_inexact
 
 _NAMES = ("bartlett", "blackman", "hamming", "hanning")
 
@@ -33,6 +36,17 @@ bartlett = _window("bartlett", "The triangular window.", "[0. 1. 0.]")
 blackman = _window("blackman", "Blackman's window, of three cosines.", "[-0.  1. -0.]")
 hamming = _window("hamming", "Hamming's window, a raised cosine.", "[0.08 1.   0.08]")
 hanning = _window("hanning", "Hann's window, a cosine.", "[0. 1. 0.]")
+
+
+@library_function
+def i0(x: ArrayLike) -> Array:
+    """The modified Bessel function of the first kind and order 0.
+
+    >>> print(jnp.i0(0.0))
+    1.0
+    """
+    (x,) = promote_inexact("i0", x)
+    return lax.mul(lax.exp(lax.abs(x)), lax.bessel_i0e(x))
 
 
 def kaiser(M: int, beta: Any) -> Any:
