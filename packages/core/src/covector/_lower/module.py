@@ -35,7 +35,6 @@ class Lowered(NamedTuple):
 
     text: str
     bare_text: str
-    compiler_flags: tuple[tuple[str, Any], ...] = ()
 
 
 class LoweringOptions(NamedTuple):
@@ -105,17 +104,6 @@ def _donation_attributes(jaxpr: Jaxpr, options: LoweringOptions) -> list[str]:
     return attributes
 
 
-# XLA's CPU back end splits each sum into two kernels, for the accuracy of long ones. Where all are
-# this short, one kernel is as good, and there is a sixth less to compile in a deep model.
-_LONG_REDUCTION = 256
-_WHOLE_REDUCTIONS = ("xla_disable_hlo_passes", "tree_reduction_rewriter")
-
-# A module of this many lines is a deep model, of very many small kernels. LLVM's level 3 takes a
-# sixth more time for them than level 2, which vectorizes as well, and they run no faster for it.
-_LARGE_MODULE = 2000
-_LESS_EFFORT = ("xla_backend_optimization_level", 2)
-
-
 class ModuleBuilder:
     """The functions of one module, and where its lines come from."""
 
@@ -127,7 +115,6 @@ class ModuleBuilder:
         self.function_names: dict[Any, str] = {}
         self.locations: dict[tuple, int] = {}
         self.fences = fusion_fences.value and platform == "cpu"
-        self.longest_reduction = 0
         self.num_channels = 0
         # The axes of the manual programs (pmap) around what is being lowered, outermost first.
         self.manual_axes: tuple[ManualAxis, ...] = ()
@@ -184,17 +171,7 @@ class ModuleBuilder:
         located.append("}")
         bare.append("}")
         aliases = [_location_alias(n, *key) for key, n in self.locations.items()]
-        flags = self.compiler_flags(len(bare)) if self.platform == "cpu" else ()
-        return Lowered("\n".join([*aliases, *located]), "\n".join(bare), flags)
-
-    def compiler_flags(self, num_lines: int) -> tuple[tuple[str, Any], ...]:
-        """What the CPU compiler may leave out for this module."""
-        flags: list[tuple[str, Any]] = []
-        if 0 < self.longest_reduction <= _LONG_REDUCTION:
-            flags.append(_WHOLE_REDUCTIONS)
-        if num_lines >= _LARGE_MODULE:
-            flags.append(_LESS_EFFORT)
-        return tuple(flags)
+        return Lowered("\n".join([*aliases, *located]), "\n".join(bare))
 
 
 def _location_alias(number: int, name: str, source: Any) -> str:
@@ -291,11 +268,6 @@ class FunctionBuilder:
             return self.constant(self.scalars[name], to_aval)
         attributes = f"dims = {int_list(dims)}"
         return self.typed("broadcast_in_dim", [name], [from_aval], [to_aval], attributes)[0]
-
-    def note_reduction(self, aval: ShapedArray, axes: Sequence[int]) -> None:
-        """Say that a reduction over ``axes`` is among the operations (see `_LONG_REDUCTION`)."""
-        length = math.prod([aval.shape[i] for i in axes])
-        self.module.longest_reduction = max(self.module.longest_reduction, length)
 
     def convert(self, name: str, from_aval: ShapedArray, to_aval: ShapedArray) -> str:
         """``name`` converted to ``to_aval``'s dtype."""

@@ -164,8 +164,7 @@ def compile_text(
     devices = placement.devices
     client = devices[0].client
     open_inputs = [axes is None for axes, k in zip(placement.in_axes, kept, strict=False) if k]
-    flags = (*lowered.compiler_flags, *compiler_options)
-    options = compile_options(devices, open_inputs, flags)
+    options = compile_options(devices, open_inputs, compiler_options)
     key = disk_cache.key_of(
         lowered.bare_text.encode(),
         options.SerializeAsString(),

@@ -50,7 +50,6 @@ def _emit(
     out: ShapedArray,
     axes: Sequence[int],
 ) -> str:
-    ctx.note_reduction(aval, axes)
     return ctx.emit(
         f"stablehlo.reduce({operand} init: {init}) applies stablehlo.{op} across dimensions = "
         f"{int_list(axes)} : ({aval.mlir}, {aval.scalar.mlir}) -> {out.mlir}"
