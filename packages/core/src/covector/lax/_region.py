@@ -56,7 +56,6 @@ def lower_reduction(
     axes: Sequence[int],
 ) -> list[str]:
     """Reduce ``args`` along ``axes`` by ``body``: (accumulators, elements) -> accumulators."""
-    ctx.note_reduction(in_avals[0], axes)
     avals = [*in_avals, *[a.update(shape=()) for a in in_avals]]
     attributes = f"dimensions = {int_array(axes)}"
     return lower_with_region(ctx, "reduce", [*args, *inits], attributes, body, avals, out_avals)
