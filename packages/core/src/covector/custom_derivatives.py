@@ -33,6 +33,7 @@ class _Call:
     def __init__(
         self, fun: Callable[..., Any], args: tuple, kwargs: dict, nondiff: tuple[int, ...]
     ):
+        self.fun = fun
         args = resolve_keywords(fun, args, kwargs)
         positions = {i % len(args) for i in nondiff} if nondiff else set()
         self.all_args = args
@@ -45,6 +46,13 @@ class _Call:
     def merge(self, dynamic: Sequence[Any]) -> list[Any]:
         given = iter(dynamic)
         return [x if i in self.positions else next(given) for i, x in enumerate(self.all_args)]
+
+    def run(self, *leaves: Any) -> list[Any]:
+        """The function itself on flat arguments, to flat outputs."""
+        out = self.fun(*self.merge(self.tree.unflatten(leaves)))
+        outs, self.out_tree = dispatch_registry.flatten(out)
+        check_outputs(outs, function_name(self.fun))
+        return outs
 
 
 def resolve_keywords(fun: Callable[..., Any], args: tuple, kwargs: dict) -> tuple:
@@ -68,7 +76,24 @@ def resolve_keywords(fun: Callable[..., Any], args: tuple, kwargs: dict) -> tupl
     return bound.args
 
 
-class custom_jvp:
+class _WithRules:
+    """What both decorators share: the function, and its arguments that are never differentiated."""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: Sequence[str] = (),
+    ):
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = _nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+
+class custom_jvp(_WithRules):
     """A function whose derivative is given by a rule, for both modes of differentiation.
 
     >>> import covector
@@ -89,9 +114,7 @@ class custom_jvp:
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: Sequence[str] = (),
     ):
-        functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.nondiff_argnums = _nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
 
@@ -118,9 +141,6 @@ class custom_jvp:
 
         self.defjvp(jvp)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = function_name(self.fun)
         if self.jvp is None:
@@ -130,12 +150,6 @@ class custom_jvp:
             )
         call = _Call(self.fun, args, kwargs, self.nondiff_argnums)
 
-        def run(*leaves: Any) -> list[Any]:
-            out = self.fun(*call.merge(call.tree.unflatten(leaves)))
-            outs, call.out_tree = dispatch_registry.flatten(out)
-            check_outputs(outs, name)
-            return outs
-
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list, list]:
             assert self.jvp is not None
             result = self.jvp(
@@ -144,7 +158,7 @@ class custom_jvp:
             outs, out_tangents, call.out_tree = _check_rule_result(result, self.jvp, name)
             return outs, out_tangents
 
-        outs = current_trace_state.value.custom_call(CustomJVP(name, run, rule), call.leaves)
+        outs = current_trace_state.value.custom_call(CustomJVP(name, call.run, rule), call.leaves)
         return call.out_tree.unflatten(outs)
 
 
@@ -191,7 +205,7 @@ def _check_rule_result(result: Any, jvp: Any, name: str) -> tuple[list, list, An
     return outs, tangents, tree
 
 
-class custom_vjp:
+class custom_vjp(_WithRules):
     """A function whose reverse-mode derivative is given by a forward and a backward rule.
 
     >>> import covector
@@ -209,9 +223,7 @@ class custom_vjp:
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: Sequence[str] = (),
     ):
-        functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.nondiff_argnums = _nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
 
@@ -228,9 +240,6 @@ class custom_vjp:
         self.fwd = fwd
         self.bwd = bwd
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = function_name(self.fun)
         if self.fwd is None or self.bwd is None:
@@ -239,12 +248,6 @@ class custom_vjp:
                 "the function without the decorator."
             )
         call = _Call(self.fun, args, kwargs, self.nondiff_argnums)
-
-        def run(*leaves: Any) -> list[Any]:
-            out = self.fun(*call.merge(call.tree.unflatten(leaves)))
-            outs, call.out_tree = dispatch_registry.flatten(out)
-            check_outputs(outs, name)
-            return outs
 
         def forward(*leaves: Any) -> tuple[list, Any]:
             assert self.fwd is not None
@@ -263,7 +266,7 @@ class custom_vjp:
             result = self.bwd(*call.nondiff, residuals, call.out_tree.unflatten(cts))
             return _check_cotangents(result, call, self.bwd, name)
 
-        custom = CustomVJP(name, run, forward, backward)
+        custom = CustomVJP(name, call.run, forward, backward)
         outs = current_trace_state.value.custom_call(custom, call.leaves)
         return call.out_tree.unflatten(outs)
 

@@ -16,7 +16,7 @@ from covector._ir.source import hide_frames
 from covector._run.client import default_device
 from covector._run.transfer import put_on_device
 from covector._trace.trace import current_trace_state, staging_state, typeof, use_trace
-from covector._transform.jvp import JVPTrace, JVPTracer
+from covector._transform.jvp import JVPTrace, JVPTracer, zeros
 from covector._transform.linearize import LinearizeTrace
 from covector._tree.registry import dispatch_registry
 
@@ -244,18 +244,9 @@ def as_array(x: Any) -> Any:
     return convert_element_type(x, aval.dtype, weak_type=aval.weak_type)
 
 
-def zero_cotangent(aval: ShapedArray) -> Any:
-    """Zeros of the tangent type: float0 (a NumPy array) for integers and booleans."""
-    from covector.lax.shape import zeros_of
-
-    if not aval.has_tangent:
-        return np.zeros(aval.shape, dtypes.float0)
-    return zeros_of(aval.tangent)
-
-
 def _finish_cotangent(tracer: Any, cotangents: dict[int, Any], primal: Any) -> Any:
     ct = cotangents.get(tracer.node) if hasattr(tracer, "node") else None
-    return zero_cotangent(typeof(primal)) if ct is None else as_array(ct)
+    return zeros(typeof(primal).tangent) if ct is None else as_array(ct)
 
 
 def _primals(tree: Any, trace: LinearizeTrace) -> Any:
@@ -310,7 +301,7 @@ class _Linearization:
         outs = self.trace.push_forward(self.tracers, mine, self.outs)
         return self.out_tree.unflatten(
             [
-                zero_cotangent(a) if t is None else as_array(t)
+                zeros(a.tangent) if t is None else as_array(t)
                 for t, a in zip(outs, self.out_avals, strict=True)
             ]
         )
@@ -363,13 +354,17 @@ def _check_tree(name: str, got: Any, expected: Any, what: str, like: str) -> Non
         )
 
 
+def _shape_and_dtype(x: Any) -> tuple[tuple[int, ...], Any]:
+    """Of a tangent, which may be of dtype float0 and so have no abstract value."""
+    if getattr(x, "dtype", None) == dtypes.float0:
+        return x.shape, dtypes.float0
+    aval = typeof(x)
+    return aval.shape, aval.dtype
+
+
 def _check_tangent(name: str, what: str, x: Any, aval: ShapedArray) -> None:
     expected = aval.tangent
-    if getattr(x, "dtype", None) == dtypes.float0:
-        shape, dtype = x.shape, dtypes.float0
-    else:
-        got = typeof(x)
-        shape, dtype = got.shape, got.dtype
+    shape, dtype = _shape_and_dtype(x)
     if shape != expected.shape or dtype != expected.dtype:
         raise (TypeError if dtype != expected.dtype else ValueError)(
             f"{name}: a {what} must have the shape of its value and the tangent dtype of its "
@@ -424,7 +419,7 @@ def jvp(
     value = out_tree.unflatten([as_array(x) for x in values])
     tangent = out_tree.unflatten(
         [
-            zero_cotangent(typeof(x)) if t is None else as_array(t)
+            zeros(typeof(x).tangent) if t is None else as_array(t)
             for x, t in zip(values, out_tangents, strict=True)
         ]
     )
@@ -432,11 +427,7 @@ def jvp(
 
 
 def _check_jvp_tangent(fun: Any, t: Any, aval: ShapedArray) -> None:
-    if getattr(t, "dtype", None) == dtypes.float0:
-        shape, dtype = t.shape, dtypes.float0
-    else:
-        got = typeof(t)
-        shape, dtype = got.shape, got.dtype
+    shape, dtype = _shape_and_dtype(t)
     expected = aval.tangent
     if dtype != expected.dtype:
         wanted, got_name = [short_dtype_name(d) for d in (expected.dtype, dtype)]

@@ -31,6 +31,7 @@ from covector._ir.jaxpr import ClosedJaxpr
 from covector._ir.source import hide_frames
 from covector._run.dispatch import execute, fast_path, put_fallback, weakly_referable
 from covector._trace.caches import Memo, on_clear
+from covector._trace.primitive import is_hashable
 from covector._trace.trace import Tracer, current_trace_state, staging_state, typeof
 from covector._transform.batch import NamedAxis
 from covector._tree.registry import dispatch_registry
@@ -253,7 +254,7 @@ class _Jit:
         try:
             hash(key)
         except TypeError:
-            bad = [(w, v) for w, v in static if not _is_hashable(v)]
+            bad = [(w, v) for w, v in static if not is_hashable(v)]
             raise ValueError(
                 f"Non-hashable static arguments are not supported: {self.name} was called with "
                 + ", ".join(f"{w!r} = {v!r:.60} of type {type(v)}" for w, v in bad)
@@ -312,14 +313,6 @@ class _Jit:
         """The result's shapes and dtypes, without computing it."""
         fun, _, args, kwargs = self._split(args, kwargs)
         return eval_shape(fun, *args, **kwargs)
-
-
-def _is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 def _make(fun: Callable[..., Any], state: _Jit) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from covector._api.float0 import is_float0
-from covector._api.tracing import argument_name, axis_env_state, function_name
+from covector._api.tracing import argument_name, function_name, named_axes
 from covector._ir.source import hide_frames
 from covector._trace.trace import current_trace_state, typeof, use_trace
 from covector._transform.batch import BatchAxis, BatchTrace, BatchTracer, move_batch_axis
@@ -82,7 +82,8 @@ def vmap(
             x if d is None else BatchTracer(trace, x, d) for x, d in zip(leaves, dims, strict=True)
         ]
         args, kwargs = tree.unflatten(tracers)
-        out = _run_under(trace, axis, fun, args, kwargs)
+        with named_axes(() if axis_name is None else [(axis_name, size)]), use_trace(trace):
+            out = fun(*args, **kwargs)
         trace.alive = False
         outs, out_tree = dispatch_registry.flatten(out)
         wanted = flatten_axes("vmap out_axes", out_tree, out_axes)
@@ -140,18 +141,6 @@ def _mapped_size(
 def _argument(args: tuple, kwargs: dict, position: int) -> str:
     path = dispatch_registry.flatten_with_path((args, kwargs))[0][position][0]
     return argument_name(path)
-
-
-def _run_under(trace: BatchTrace, axis: BatchAxis, fun: Any, args: Any, kwargs: Any) -> Any:
-    if axis.name is None:
-        with use_trace(trace):
-            return fun(*args, **kwargs)
-    old = axis_env_state.swap_local((*axis_env_state.value, (axis.name, axis.size)))
-    try:
-        with use_trace(trace):
-            return fun(*args, **kwargs)
-    finally:
-        axis_env_state.set_local(old)
 
 
 def _finish(trace: BatchTrace, x: Any, wanted: int | None, hidden: int, size: int, fun: Any) -> Any:

@@ -19,8 +19,8 @@ from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
 from covector._lower.module import Lowered, LoweringOptions, lower_module
 from covector._run import disk_cache, lapack
-from covector._run.client import device_list, get_client, single_device_sharding
-from covector._run.placement import Placement, placement_of
+from covector._run.client import device_list, single_device_sharding
+from covector._run.placement import Placement
 from covector._run.transfer import put_on_sharding
 
 
@@ -194,6 +194,3 @@ def compile_text(
         except _jaxlib.JaxRuntimeError:
             pass  # some executables (host callbacks) cannot be serialized
     return executable
-
-
-__all__ = ["Execution", "Placement", "compile_text", "execution_of", "get_client", "placement_of"]

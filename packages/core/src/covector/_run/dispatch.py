@@ -14,7 +14,8 @@ import covector._run.array
 import covector._trace.concrete  # noqa: F401  and what a tracer says when asked for its value
 from covector._config import debug_infs, debug_nans, enable_x64_state
 from covector._ir.jaxpr import Jaxpr
-from covector._run.compile import Execution, Placement, execution_of, placement_of
+from covector._run.compile import Execution, execution_of
+from covector._run.placement import Placement, placement_of
 from covector._run.transfer import put_on_sharding
 from covector._trace.trace import Tracer, escaped_tracer_error, typeof
 from covector._tree.registry import dispatch_registry

@@ -89,8 +89,6 @@ class Primitive:
         self.elementwise = elementwise
         # False: no tangent ever flows through (comparisons, integer results, stop_gradient).
         self.differentiable = differentiable
-        # Rules with batch dimensions of their own for named axes are asked even when no operand
-        # is batched (collectives): see `BatchTrace`.
         self._jaxprs = Memo()
 
     def effects(self, params: dict) -> frozenset:
@@ -112,7 +110,7 @@ class Primitive:
         try:
             jaxpr = self._jaxprs.get(key)
         except TypeError as error:
-            bad = [name for name, value in params.items() if not _hashable(value)]
+            bad = [name for name, value in params.items() if not is_hashable(value)]
             raise TypeError(
                 f"{self.name}: static parameters must be hashable, but {', '.join(bad)} "
                 f"{'is' if len(bad) == 1 else 'are'} not: {[params[name] for name in bad]}"
@@ -133,7 +131,8 @@ class Primitive:
         return self.name
 
 
-def _hashable(value: Any) -> bool:
+def is_hashable(value: Any) -> bool:
+    """Whether a value can be part of a memo's key."""
     try:
         hash(value)
     except TypeError:

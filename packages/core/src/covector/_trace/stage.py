@@ -20,10 +20,9 @@ from covector._trace.trace import (
     Trace,
     Tracer,
     check_fits_32_bits,
-    current_trace_state,
     escaped_tracer_error,
-    staging_state,
     typeof,
+    use_base_trace,
 )
 
 ArrayImpl = _jaxlib.ArrayImpl
@@ -174,22 +173,13 @@ def prune_equations(eqns: Sequence[Equation], outvars: Sequence[Atom]) -> list[E
     return kept
 
 
-class staging:
-    """Context manager: make a `StageTrace` current, and tell jaxlib's fast path."""
+class staging(use_base_trace):
+    """Context manager: build a program under a `StageTrace`, whose tracers die at the end."""
 
-    __slots__ = ("old", "old_staging", "trace")
-
-    def __init__(self, trace: StageTrace):
-        self.trace = trace
-
-    def __enter__(self) -> StageTrace:
-        self.old = current_trace_state.swap_local(self.trace)
-        self.old_staging = staging_state.swap_local(True)
-        return self.trace
+    __slots__ = ()
 
     def __exit__(self, *exc: Any) -> None:
-        current_trace_state.set_local(self.old)
-        staging_state.set_local(self.old_staging)
+        super().__exit__(*exc)
         self.trace.alive = False
 
 

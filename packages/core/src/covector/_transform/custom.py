@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
 from covector._trace.primitive import Primitive
 from covector._trace.stage import StageTrace, staging
 from covector._trace.trace import typeof, use_trace
 from covector._transform.batch import BatchAxis, BatchTracer, batch
-from covector._transform.jvp import JVPTracer
+from covector._transform.jvp import JVPTracer, zeros
 from covector._transform.linearize import (
     CustomTapeEntry,
     Linearized,
@@ -128,15 +127,8 @@ class CustomJVP(CustomFunction):
 
 def _instantiate(primals: Sequence[Any], tangents: Sequence[Any]) -> Flat:
     return [
-        zeros_tangent(typeof(x)) if t is None else t for x, t in zip(primals, tangents, strict=True)
+        zeros(typeof(x).tangent) if t is None else t for x, t in zip(primals, tangents, strict=True)
     ]
-
-
-def zeros_tangent(aval: ShapedArray) -> Any:
-    """A zero tangent as an array (float0 for integers)."""
-    from covector._api.autodiff import zero_cotangent
-
-    return zero_cotangent(aval)
 
 
 def _jvp_custom_jvp(
@@ -261,7 +253,7 @@ class CustomVJP(CustomFunction):
             given = iter(cts)
             full = [next(given) if m else None for m in mask]
             full = [
-                zeros_tangent(a) if ct is None else ct for ct, a in zip(full, avals, strict=True)
+                zeros(a.tangent) if ct is None else ct for ct, a in zip(full, avals, strict=True)
             ]
             found = self.backward(residuals, full)
             return [ct for ct, m in zip(found, owned, strict=True) if m]
@@ -335,7 +327,7 @@ def _transpose_linear(
     num_residuals = tree.num_leaves
     given = iter(cts)
     full = [next(given) if a.has_tangent else None for a in out_avals]
-    full = [zeros_tangent(a) if ct is None else ct for ct, a in zip(full, out_avals, strict=True)]
+    full = [zeros(a.tangent) if ct is None else ct for ct, a in zip(full, out_avals, strict=True)]
     found = custom.backward(tree.unflatten(args[:num_residuals]), full)
     return [None] * num_residuals + [ct for ct, m in zip(found, mask, strict=True) if m]
 

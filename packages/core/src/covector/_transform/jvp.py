@@ -179,7 +179,7 @@ class JVPTrace(Trace):
 
 
 def zeros(aval: Any) -> Any:
-    """An array of zeros of a type (staged, when staging)."""
+    """An array of zeros of a type: staged when staging, a NumPy array for float0."""
     from covector.lax.shape import zeros_of
 
     return zeros_of(aval)

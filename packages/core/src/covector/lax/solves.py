@@ -16,7 +16,7 @@ from covector._ir.jaxpr import Jaxpr
 from covector._trace.primitive import Primitive
 from covector._trace.trace import current_trace_state, typeof
 from covector._transform.batch import BatchAxis, batch, move_batch_axis
-from covector._transform.custom import CustomJVP, zeros_tangent
+from covector._transform.custom import CustomJVP
 from covector._transform.jvp import jvp, zeros
 from covector._tree.registry import dispatch_registry
 from covector.lax.barriers import stop_gradient
@@ -310,7 +310,7 @@ def custom_root(
         moved = current_trace_state.value.call(derived, values)[size:]
         right = [neg(t) for t in moved]
         solution = current_trace_state.value.call(tangent.jaxpr, [*theirs, *x, *right])
-        return outs, [*solution, *[zeros_tangent(typeof(a)) for a in outs[size:]]]
+        return outs, [*solution, *[zeros(typeof(a).tangent) for a in outs[size:]]]
 
     values = [
         *function.consts,
