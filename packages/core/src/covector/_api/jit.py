@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -30,7 +29,7 @@ from covector._config import disable_jit, trace_context
 from covector._ir.jaxpr import ClosedJaxpr
 from covector._ir.source import hide_frames
 from covector._run.dispatch import execute, fast_path, put_fallback, weakly_referable
-from covector._trace.caches import Memo, on_clear
+from covector._trace.caches import Memo, MemosByFunction, on_clear
 from covector._trace.primitive import is_hashable
 from covector._trace.trace import Tracer, current_trace_state, staging_state, typeof
 from covector._transform.batch import NamedAxis
@@ -43,7 +42,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _fast_calls = _jaxlib.PjitFunctionCache(8192)
-_staged_by_function: weakref.WeakKeyDictionary[Any, Memo] = weakref.WeakKeyDictionary()
+_staged_by_function = MemosByFunction()
 
 
 @on_clear
@@ -161,18 +160,8 @@ class _Jit:
             device,
             self.compiler_options,
         )
-        self.staged = self._memo()
+        self.staged = _staged_by_function.of(fun)
         self.flat = Memo()  # for `traced`: (types, context) -> program, form of the result
-
-    def _memo(self) -> Memo:
-        """Staged programs, shared by all jits of one function."""
-        try:
-            memo = _staged_by_function.get(self.fun)
-            if memo is None:
-                memo = _staged_by_function.setdefault(self.fun, Memo())
-            return memo
-        except TypeError:  # not hashable or not weakly referable
-            return Memo()
 
     # -- calls ------------------------------------------------------------------------------------
 

@@ -54,8 +54,8 @@ def vmap(
             "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
             f"positional arguments passed to the function, but got {in_axes!r}."
         )
-    _check_axes(in_axes, "in_axes")
-    _check_axes(out_axes, "out_axes")
+    check_axes("vmap in_axes", in_axes)
+    check_axes("vmap out_axes", out_axes)
 
     @functools.wraps(fun)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
@@ -72,8 +72,7 @@ def vmap(
                 f"len(in_axes)={len(in_axes)}, len(args)={len(args)}"
             )
         leaves, tree = dispatch_registry.flatten((args, kwargs))
-        args_tree = dispatch_registry.flatten(args)[1]
-        dims = flatten_axes("vmap in_axes", args_tree, in_axes)
+        dims = flatten_axes("vmap in_axes", tree.children()[0], in_axes)
         dims += [0] * (len(leaves) - len(dims))  # keyword arguments
         dims, size = _mapped_size(fun, leaves, tree, dims, args, kwargs, axis_size)
         axis = BatchAxis(size, axis_name)
@@ -95,11 +94,12 @@ def vmap(
     return vectorized
 
 
-def _check_axes(axes: Any, name: str) -> None:
+def check_axes(name: str, axes: Any) -> None:
+    """Raise `TypeError` unless ``axes`` is an int, None, or a tree of them."""
     for leaf in dispatch_registry.flatten(axes)[0]:
         if not isinstance(leaf, int) or isinstance(leaf, bool):
             raise TypeError(
-                f"vmap {name} must be an int, None, or (nested) container with those types as "
+                f"{name} must be an int, None, or (nested) container with those types as "
                 f"leaves, but got {axes!r}."
             )
 

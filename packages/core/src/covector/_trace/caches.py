@@ -32,6 +32,21 @@ class Memo(dict):
         return value
 
 
+class MemosByFunction:
+    """A memo for each function, that goes when the function does."""
+
+    def __init__(self) -> None:
+        self._memos: weakref.WeakKeyDictionary[Any, Memo] = weakref.WeakKeyDictionary()
+
+    def of(self, fun: Callable[..., Any]) -> Memo:
+        """The memo of ``fun``; a new one for a callable that cannot be a key."""
+        try:
+            memo = self._memos.get(fun)
+            return self._memos.setdefault(fun, Memo()) if memo is None else memo
+        except TypeError:  # not hashable or not weakly referable
+            return Memo()
+
+
 _memos: list[weakref.ref[Memo]] = []
 _lock = threading.Lock()
 _on_clear: list[Callable[[], None]] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,14 +15,14 @@ from covector._api.tracing import (
     named_axes,
     stage_function,
 )
-from covector._api.vmap import vmap
+from covector._api.vmap import check_axes, vmap
 from covector._config import disable_jit, trace_context
 from covector._ir.jaxpr import ClosedJaxpr, Jaxpr
 from covector._ir.source import hide_frames
 from covector._run.client import local_devices
 from covector._run.dispatch import execute, fast_path, put_fallback, weakly_referable
 from covector._run.transfer import put_on_sharding
-from covector._trace.caches import Memo
+from covector._trace.caches import MemosByFunction
 from covector._trace.trace import Tracer, current_trace_state, staging_state, typeof
 from covector._transform.batch import NamedAxis
 from covector._tree.prefix import flatten_axes
@@ -31,7 +30,7 @@ from covector._tree.registry import dispatch_registry, hidden_axes
 from covector.parallel._pmap_rules import drop_axis, map_program
 
 _fast_calls = _jaxlib.PjitFunctionCache(4096)
-_staged_by_function: weakref.WeakKeyDictionary[Any, Memo] = weakref.WeakKeyDictionary()
+_staged_by_function = MemosByFunction()
 
 
 def pmap(
@@ -74,8 +73,8 @@ def pmap(
     """
     if not callable(fun):
         raise TypeError(f"pmap expects a callable first argument, got {fun!r} of type {type(fun)}")
-    _check_axes(in_axes, "in_axes")
-    _check_axes(out_axes, "out_axes")
+    check_axes("pmap in_axes", in_axes)
+    check_axes("pmap out_axes", out_axes)
     state = _Pmap(
         fun,
         axis_name,
@@ -142,14 +141,7 @@ class _Pmap:
             axis_size,
             donate,
         )
-        self.staged = self._memo()
-
-    def _memo(self) -> Memo:
-        """Staged programs, shared by all maps of one function."""
-        try:
-            return _staged_by_function.setdefault(self.fun, Memo())
-        except TypeError:  # not hashable or not weakly referable
-            return Memo()
+        self.staged = _staged_by_function.of(fun)
 
     # -- calls -------------------------------------------------------------------------------------
 
@@ -207,7 +199,7 @@ class _Pmap:
         key = (static_key, tree, tuple(avals), self.options, trace_context())
         staged = self.staged.get(key)
         if staged is None:
-            dims = flatten_axes("pmap in_axes", dispatch_registry.flatten(args)[1], in_axes)
+            dims = flatten_axes("pmap in_axes", tree.children()[0], in_axes)
             dims += [0] * (len(avals) - len(dims))  # keyword arguments
             staged = self._trace(fun, tree, avals, dims)
             if not any(isinstance(x, Tracer) for x in staged.consts):
@@ -352,15 +344,6 @@ class _Pmap:
 
 
 # --- checks of what `pmap` is given ---------------------------------------------------------------
-
-
-def _check_axes(axes: Any, name: str) -> None:
-    for leaf in dispatch_registry.flatten(axes)[0]:
-        if not isinstance(leaf, int) or isinstance(leaf, bool):
-            raise TypeError(
-                f"pmap {name} must be an int, None, or (nested) container with those types as "
-                f"leaves, but got {axes!r}."
-            )
 
 
 def _hashable(axes: Any) -> Any:
