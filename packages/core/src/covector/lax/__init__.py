@@ -71,6 +71,7 @@ _CONTENTS: dict[str, str] = {
     "padding": "padtype_to_pads",
     "fft": "FftType fft fft_p",
     "sort": "sort sort_key_val sort_p top_k top_k_p",
+    "rng": "RandomAlgorithm rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p",
     "control.cond": "cond cond_p platform_dependent switch",
     "control.loops": "fori_loop while_loop while_p",
     "control.scan": "map scan scan_p",
