@@ -41,7 +41,8 @@ def test_both_sides_agree(tmp_path):
 
 def test_names_are_distinct(run):
     names = [name for workload in run.WORKLOADS for name in workload.rows]
-    assert len(set(names)) == len(names) == 22
+    assert names
+    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize(
