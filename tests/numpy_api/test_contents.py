@@ -17,7 +17,7 @@ FUNCTIONS = [
     for name in sorted(jnp._MODULE_OF)
     if callable(getattr(jnp, name)) and not isinstance(getattr(jnp, name), type)
 ]
-FUNCTIONS += [f"linalg.{name}" for name in covector.numpy.linalg.__all__]
+FUNCTIONS += [f"{part}.{name}" for part in jnp._SUBMODULES for name in getattr(jnp, part).__all__]
 STUB = Path(jnp.__file__).with_suffix(".pyi")
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 

@@ -75,7 +75,7 @@ _CONTENTS: dict[str, str] = {
 }
 
 # Public modules inside, imported at first use like any name.
-_SUBMODULES = ("linalg",)
+_SUBMODULES = ("fft", "linalg")
 
 _MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in names.split()}
 _CONSTANTS = ("e", "euler_gamma", "inf", "nan", "newaxis", "pi")

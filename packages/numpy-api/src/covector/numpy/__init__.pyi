@@ -1,5 +1,6 @@
 """The names of `__init__.py`, for type checkers. Its test writes it."""
 
+from covector.numpy import fft as fft
 from covector.numpy import linalg as linalg
 from covector.numpy._arithmetic import abs as abs
 from covector.numpy._arithmetic import absolute as absolute
