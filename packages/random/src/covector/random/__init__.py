@@ -8,6 +8,7 @@ from covector.random._continuous import exponential as exponential
 from covector.random._continuous import gumbel as gumbel
 from covector.random._discrete import bernoulli as bernoulli
 from covector.random._discrete import categorical as categorical
+from covector.random._implementation import define_prng_impl as define_prng_impl
 from covector.random._integers import randint as randint
 from covector.random._keys import Key as Key
 from covector.random._keys import PRNGKey as PRNGKey

@@ -9,7 +9,7 @@ from typing import Any
 
 import jaxlib._jax as _jaxlib
 import numpy as np
-from covector._config import legacy_prng_key
+from covector._config import enable_custom_prng, legacy_prng_key
 from covector._ir import dtypes
 from covector._trace.trace import Tracer, typeof
 from covector.errors import ShapeError, TracerIntegerConversionError, warn_user
@@ -39,6 +39,9 @@ def key_parts(name: str, key: Any) -> tuple[KeyImplementation, Any, bool]:
         check_key_data(name, implementation, key)
     if legacy_prng_key.value != "allow":
         _object_to_plain_key(name)
+    if enable_custom_prng.value:
+        warn_user(f"{name}: a plain uint32 key was taken for a typed one. {_REMEDY}", FutureWarning)
+        return implementation, key, True
     return implementation, key, False
 
 
@@ -71,7 +74,7 @@ def check_key_data(name: str, implementation: KeyImplementation, data: Any) -> N
             f"{data.dtype} and shape {data.shape}. {_REMEDY}"
         )
     shape = implementation.key_shape
-    if data.shape[-len(shape) :] != shape:
+    if data.shape[data.ndim - len(shape) :] != shape:
         raise TypeError(
             f"{name}: the shape of the data of keys must end with {shape} for the implementation "
             f"{implementation.name!r}, but got shape {data.shape}. {_REMEDY}"

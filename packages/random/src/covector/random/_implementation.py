@@ -7,6 +7,7 @@ them; batches of keys come by `vmap`, since the functions are made of primitives
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -101,6 +102,9 @@ def _dtype_of(implementation: KeyImplementation) -> KeyDType:
 
 _implementations: dict[str, KeyImplementation] = {}
 
+# Where an implementation that is seldom used registers itself, when it is first asked for.
+_MODULES = {"rbg": "_rbg", "unsafe_rbg": "_rbg"}
+
 
 def register(implementation: KeyImplementation) -> KeyImplementation:
     """Make an implementation known by its name.
@@ -120,14 +124,67 @@ def find(name: str) -> KeyImplementation:
     Raises:
       ValueError: there is none.
     """
+    if name in _MODULES:
+        importlib.import_module(f"covector.random.{_MODULES[name]}")
     implementation = _implementations.get(name)
     if implementation is None:
-        known = sorted(_implementations)
+        known = sorted({*_implementations, *_MODULES})
         raise ValueError(
             f"unrecognized PRNG implementation {name!r}; known are {', '.join(known)}."
             + did_you_mean(name, known)
         )
     return implementation
+
+
+def define_prng_impl(
+    *,
+    key_shape: Shape,
+    seed: Callable[[Any], Any],
+    split: Callable[[Any, Shape], Any],
+    random_bits: Callable[[Any, int, Shape], Any],
+    fold_in: Callable[[Any, Any], Any],
+    name: str = "<unnamed>",
+    tag: str = "?",
+) -> KeyImplementation:
+    """A key implementation of the user's own, for the ``impl=`` of `key`, `wrap_key_data`, ...
+
+    Its functions are traced, work on the `uint32` words of one key, and must be pure. They are
+    mapped (`vmap`) for arrays of keys.
+
+    Args:
+      key_shape: the shape of one key's `uint32` words.
+      seed: ``(integer scalar) -> key``.
+      split: ``(key, shape) -> keys`` of shape ``(*shape, *key_shape)``.
+      random_bits: ``(key, width, shape) -> array`` of unsigned integers of 8, 16, 32 or 64 bits.
+      fold_in: ``(key, uint32 scalar) -> key``.
+      name, tag: how it prints, in full and in a key's dtype.
+
+    >>> from covector import lax, random
+    >>> constant = random.define_prng_impl(
+    ...     key_shape=(1,),
+    ...     seed=lambda number: lax.full((1,), number, "uint32"),
+    ...     split=lambda key, shape: lax.broadcast(key, shape),
+    ...     random_bits=lambda key, width, shape: lax.full(shape, key[0], f"uint{width}"),
+    ...     fold_in=lambda key, data: key + data,
+    ...     tag="constant",
+    ... )
+    >>> random.bits(random.key(5, impl=constant), (3,))
+    Array([5, 5, 5], dtype=uint32)
+    """
+    return KeyImplementation(
+        name,
+        tag,
+        tuple(key_shape),
+        seed=seed,
+        split=split,
+        fold_in=fold_in,
+        random_bits=random_bits,
+    )
+
+
+def is_registered(implementation: KeyImplementation) -> bool:
+    """Whether the implementation is known by its name."""
+    return _implementations.get(implementation.name) is implementation
 
 
 def resolve(spec: Any) -> KeyImplementation:
@@ -142,5 +199,5 @@ def resolve(spec: Any) -> KeyImplementation:
         return spec._impl
     raise TypeError(
         f"unrecognized type {type(spec)} for a PRNG implementation: expected a name such as "
-        "'threefry2x32', or a key dtype such as covector.random.key_dtype()."
+        "'threefry2x32', what define_prng_impl gives, or a key dtype such as key_dtype()."
     )

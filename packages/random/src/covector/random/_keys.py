@@ -13,7 +13,13 @@ from covector._config import enable_custom_prng, enable_x64, random_seed_offset
 from covector._ir import dtypes
 from covector._trace.trace import Tracer, typeof
 from covector.random._arguments import check_key_data, key_parts, shape_of, single_key
-from covector.random._implementation import KeyDType, KeyImplementation, Shape, resolve
+from covector.random._implementation import (
+    KeyDType,
+    KeyImplementation,
+    Shape,
+    is_registered,
+    resolve,
+)
 from covector.random._key_array import PRNGKeyArray
 from covector.random._threefry import THREEFRY
 
@@ -30,7 +36,8 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
 
     Args:
       seed: a scalar integer. While x64 is off, its lowest 32 bits count.
-      impl: the key implementation's name (the flag `default_prng_impl` by default).
+      impl: the key implementation: a name, of "threefry2x32", "rbg" and "unsafe_rbg", or what
+        `define_prng_impl` gives (the flag `default_prng_impl` by default).
       dtype: the same by a key's dtype, such as ``key_dtype()``.
 
     Raises:
@@ -255,14 +262,15 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     return PRNGKeyArray(implementation, data)
 
 
-def key_impl(keys: Any) -> str:
-    """The name of the implementation of keys.
+def key_impl(keys: Any) -> str | KeyImplementation:
+    """The name of the implementation of keys (or one of the user's own), good as ``impl=``.
 
     >>> from covector import random
     >>> random.key_impl(random.key(0))
     'threefry2x32'
     """
-    return key_parts("key_impl", keys)[0].name
+    implementation = key_parts("key_impl", keys)[0]
+    return implementation.name if is_registered(implementation) else implementation
 
 
 def key_dtype(impl_spec: Any = None) -> KeyDType:
