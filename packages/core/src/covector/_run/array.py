@@ -14,11 +14,11 @@ from typing import Any
 import jaxlib._jax as _jaxlib
 import numpy as np
 
+from covector._run.array_type import Array as Array
 from covector._run.runtime import shards
 from covector._run.shardings import shard_indices
 from covector._trace.trace import Tracer
 
-Array = _jaxlib.Array
 ArrayImpl = _jaxlib.ArrayImpl
 
 # Extension point: the module that attaches operators and methods to arrays and tracers.
