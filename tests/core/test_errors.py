@@ -59,25 +59,6 @@ def test_dtypes_has_the_same_promotion_error():
     assert TypePromotionError is errors.TypePromotionError
 
 
-@pytest.mark.parametrize("cls", list(errors._REMEDIES), ids=lambda cls: cls.__name__)
-def test_messages_of_concretization(cls):
-    error = errors.concretization_error(cls, "float32[3] (argument x of f)", "it was printed")
-    assert type(error) is cls
-    lines = str(error).splitlines()
-    assert lines[0] == "A traced value has no concrete value: it was printed."
-    assert "float32[3] (argument x of f)" in lines[1]
-    assert lines[2] == errors._REMEDIES[cls]
-    assert cls.__name__ in lines[3]
-    assert "call it" in str(errors.concretization_error(cls, "x", "y", remedy="call it"))
-
-
-def test_message_of_an_escaped_tracer():
-    error = errors.unexpected_tracer_error("f32[3]", "model.py:3 (f)")
-    assert isinstance(error, errors.UnexpectedTracerError)
-    assert "f32[3], made at model.py:3 (f)" in str(error)
-    assert "made at" not in str(errors.unexpected_tracer_error("f32[3]"))
-
-
 def test_near_names():
     assert errors.did_you_mean("sinn", ["sin", "cos", "sinh"]) == " Did you mean sin or sinh?"
     assert errors.did_you_mean("xyz", ["sin", "cos"]) == ""

@@ -5,8 +5,7 @@ same builtin bases as the class of that name in JAX, so `except` clauses carry o
 raised by Covector itself derives from :class:`CovectorError`. Importing this module loads nothing:
 :class:`JaxRuntimeError`, the runtime's own class, is fetched on first access.
 
-The messages that are needed in several places are built by the functions at the end of the file;
-the classes take a finished message.
+The classes take a finished message.
 """
 
 from __future__ import annotations
@@ -270,78 +269,6 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-_DOCUMENTATION = "See covector.errors.{name} for examples."
-
-
-def concretization_error(
-    cls: type[CovectorError], tracer_description: str, what: str, remedy: str = ""
-) -> CovectorError:
-    """The error of class `cls` for a traced value that was used as a concrete one.
-
-    Args:
-        cls: one of the classes above.
-        tracer_description: what was traced, with its origin, for example
-            "float32[3] (argument x of f, traced by jit at model.py:10)".
-        what: what was asked of it, for example "its truth value is needed by an if statement".
-        remedy: what to do instead; a default per class when empty.
-
-    >>> print(concretization_error(TracerBoolConversionError, "bool[]", "`if` needs its truth"))
-    A traced value has no concrete value: `if` needs its truth.
-    The value is bool[].
-    Use jnp.where or covector.lax.cond, or make the argument static (static_argnums).
-    See covector.errors.TracerBoolConversionError for examples.
-    """
-    lines = [
-        f"A traced value has no concrete value: {what}.",
-        f"The value is {tracer_description}.",
-        remedy or _REMEDIES.get(cls, ""),
-        _DOCUMENTATION.format(name=cls.__name__),
-    ]
-    return cls("\n".join(line for line in lines if line))
-
-
-_REMEDIES: dict[type, str] = {
-    ConcretizationTypeError: (
-        "If the value is known before the call, make the argument static (static_argnums)."
-    ),
-    TracerBoolConversionError: (
-        "Use jnp.where or covector.lax.cond, or make the argument static (static_argnums)."
-    ),
-    TracerArrayConversionError: (
-        "Use the function of covector.numpy instead of NumPy's, or covector.pure_callback."
-    ),
-    TracerIntegerConversionError: (
-        "Index a covector array instead of a Python sequence or NumPy array, "
-        "or make the argument static (static_argnums)."
-    ),
-    NonConcreteBooleanIndexError: (
-        "Use jnp.where(mask, x, fill) to keep the shape, or jnp.nonzero(mask, size=...)."
-    ),
-}
-
-
-def unexpected_tracer_error(tracer_description: str, created_at: str = "") -> UnexpectedTracerError:
-    """The error for a tracer that is used after its trace has ended.
-
-    Args:
-        tracer_description: type and name of the tracer.
-        created_at: file, line and function where it was made, if known.
-
-    >>> print(unexpected_tracer_error("float32[3]", "model.py:10 (f)"))
-    A traced value was used after the transformation that made it had ended.
-    The value is float32[3], made at model.py:10 (f).
-    Return it from the transformed function instead of storing it by a side effect.
-    See covector.errors.UnexpectedTracerError for examples.
-    """
-    origin = f", made at {created_at}" if created_at else ""
-    return UnexpectedTracerError(
-        "A traced value was used after the transformation that made it had ended.\n"
-        f"The value is {tracer_description}{origin}.\n"
-        "Return it from the transformed function instead of storing it by a side effect.\n"
-        + _DOCUMENTATION.format(name="UnexpectedTracerError")
-    )
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
