@@ -16,7 +16,7 @@ def constant_text(value: Any, aval: ShapedArray) -> str:
     """``stablehlo.constant dense<...> : tensor<...>`` for a scalar or array of type ``aval``."""
     array = np.asarray(value).astype(aval.dtype, copy=False)
     if array.ndim == 0:
-        body = _element(array[()]) if aval.size else ""
+        body = element_text(array[()]) if aval.size else ""
     else:
         body = _dense(np.broadcast_to(array, aval.shape))
     return f"stablehlo.constant dense<{body}> : {aval.mlir}"
@@ -26,7 +26,7 @@ def _dense(array: np.ndarray) -> str:
     if array.size == 0:
         return ""
     if array.size > 1 and _is_splat(array):
-        return _element(array.reshape(-1)[0])
+        return element_text(array.reshape(-1)[0])
     if array.size > _MAX_LIST:
         return '"0x' + np.ascontiguousarray(array).tobytes().hex().upper() + '"'
     return _nested(array)
@@ -40,11 +40,12 @@ def _is_splat(array: np.ndarray) -> bool:
 
 def _nested(array: np.ndarray) -> str:
     if array.ndim == 0:
-        return _element(array[()])
+        return element_text(array[()])
     return "[" + ", ".join([_nested(part) for part in array]) + "]"
 
 
-def _element(x: Any) -> str:
+def element_text(x: Any) -> str:
+    """One NumPy number as it is written inside ``dense<...>``."""
     dtype = x.dtype
     kind = dtype.kind
     if kind == "b":
@@ -53,7 +54,7 @@ def _element(x: Any) -> str:
         return str(int(x))
     if kind == "c":
         part = np.float32 if dtype.itemsize == 8 else np.float64
-        return f"({_element(part(x.real))}, {_element(part(x.imag))})"
+        return f"({element_text(part(x.real))}, {element_text(part(x.imag))})"
     if kind == "f" and dtype.itemsize >= 4 and np.isfinite(x):
         return np.format_float_scientific(x, unique=True)
     if dtype.name.startswith(("int", "uint")):

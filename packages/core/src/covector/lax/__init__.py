@@ -61,6 +61,9 @@ _CONTENTS: dict[str, str] = {
     "dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim "
     "dynamic_update_slice_p index_in_dim slice slice_in_dim slice_p",
     "dot": "DotDimensionNumbers batch_matmul dot dot_general dot_general_p",
+    "ragged_dot": "RaggedDotDimensionNumbers ragged_dot ragged_dot_general",
+    "scaled_dot": "scaled_dot",
+    "composite": "composite",
     "precision": "DotAlgorithm DotAlgorithmPreset Precision PrecisionLike",
     "conv": "conv conv_general_dilated conv_general_dilated_p conv_transpose "
     "conv_with_general_padding",

@@ -168,7 +168,10 @@ def other_axes(ndim: int, *used: Axes) -> Axes:
     return tuple([i for i in range(ndim) if i not in taken])
 
 
-def _check_axes(lhs: ShapedArray, rhs: ShapedArray, numbers: DimensionNumbers) -> None:
+def check_axes(
+    function: str, lhs: ShapedArray, rhs: ShapedArray, numbers: DimensionNumbers
+) -> None:
+    """Raise unless the dimension numbers fit the operands of the product ``function``."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
     for name, aval, batch, contract in (
         ("lhs", lhs, lhs_batch, lhs_contract),
@@ -177,13 +180,13 @@ def _check_axes(lhs: ShapedArray, rhs: ShapedArray, numbers: DimensionNumbers) -
         axes = batch + contract
         if not all(0 <= a < aval.ndim for a in axes):
             raise ShapeError(
-                f"dot_general requires {name} dimension numbers to be nonnegative and less than "
+                f"{function} requires {name} dimension numbers to be nonnegative and less than "
                 f"the number of axes of the {name} value, got {name}_batch of {batch} and "
                 f"{name}_contracting of {contract} for {name} of shape {aval.shape}"
             )
         if len(set(axes)) != len(axes):
             raise ShapeError(
-                f"dot_general requires {name} dimension numbers to be distinct, got {name}_batch "
+                f"{function} requires {name} dimension numbers to be distinct, got {name}_batch "
                 f"{batch} and {name}_contracting {contract}"
             )
     for kind, lhs_axes, rhs_axes in (
@@ -194,7 +197,7 @@ def _check_axes(lhs: ShapedArray, rhs: ShapedArray, numbers: DimensionNumbers) -
         rhs_sizes = tuple([rhs.shape[a] for a in rhs_axes])
         if lhs_sizes != rhs_sizes:
             raise ShapeError(
-                f"dot_general requires {kind} dimensions of lhs and rhs to have the same shape, "
+                f"{function} requires {kind} dimensions of lhs and rhs to have the same shape, "
                 f"but axes {lhs_axes} of lhs (of shape {lhs.shape}) have shape {lhs_sizes}, and "
                 f"axes {rhs_axes} of rhs (of shape {rhs.shape}) have shape {rhs_sizes}."
             )
@@ -252,7 +255,7 @@ def _abstract(
     precision: Any,
     preferred_element_type: Any,
 ) -> ShapedArray:
-    _check_axes(lhs, rhs, dimension_numbers)
+    check_axes("dot_general", lhs, rhs, dimension_numbers)
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     shape = (
         *[lhs.shape[a] for a in lhs_batch],
