@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import jaxlib._jax as _jaxlib
 
-from covector._api.shape_dtype_struct import ShapeDtypeStruct
+from covector._api.tracing import describe_outputs
 from covector._ir.jaxpr import ClosedJaxpr
 from covector._run.compile import Execution, compile_text, lower
 from covector._run.placement import placement_of
@@ -53,12 +53,7 @@ class _Signature(NamedTuple):
 
     @property
     def out_info(self) -> Any:
-        return self.out_tree.unflatten(
-            [
-                ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
-                for a in self.jaxpr.out_avals
-            ]
-        )
+        return describe_outputs(self.out_tree, self.jaxpr.out_avals)
 
 
 class Traced:

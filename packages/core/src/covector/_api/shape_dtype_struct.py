@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from covector._ir.dtypes import ExtendedDType
+
 
 class ShapeDtypeStruct:
     """A shape and a dtype (and optionally a sharding): stands for an array without a value.
@@ -22,7 +24,7 @@ class ShapeDtypeStruct:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        self.dtype = np.dtype(dtype)
+        self.dtype = dtype if isinstance(dtype, ExtendedDType) else np.dtype(dtype)
         self.sharding = sharding
         self.weak_type = weak_type
 

@@ -11,10 +11,11 @@ from covector._api.float0 import hide_float0
 from covector._api.shape_dtype_struct import ShapeDtypeStruct
 from covector._config import KeyedState
 from covector._ir.avals import ShapedArray
+from covector._ir.dtypes import ExtendedDType
 from covector._ir.jaxpr import ClosedJaxpr, Jaxpr
 from covector._trace.stage import StageTrace, staging
 from covector._trace.trace import Tracer, typeof
-from covector._tree.registry import dispatch_registry
+from covector._tree.registry import dispatch_registry, registry
 from covector.tree_util import keystr
 
 # Named axes in scope (vmap with axis_name, pmap): name -> size, innermost last. Part of every key.
@@ -118,6 +119,10 @@ def abstract_leaf(x: Any) -> ShapedArray:
 def flatten_abstract(args: tuple, kwargs: dict) -> tuple[list[ShapedArray], Any]:
     """Flattened types of arguments which may be descriptions instead of values."""
     leaves, tree = dispatch_registry.flatten((args, kwargs))
+    if any(isinstance(getattr(x, "dtype", None), ExtendedDType) for x in leaves):
+        from covector._api.extended import describe
+
+        leaves, tree = dispatch_registry.flatten(tree.unflatten(map(describe, leaves)))
     return abstract_leaves(leaves), tree
 
 
@@ -173,9 +178,20 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _shapes(staged: Staged) -> Any:
-    return staged.out_tree.unflatten(
-        [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in staged.jaxpr.out_avals]
-    )
+    return describe_outputs(staged.out_tree, staged.jaxpr.out_avals)
+
+
+def describe_outputs(out_tree: Any, out_avals: Sequence[ShapedArray]) -> Any:
+    """A result's structure with a `ShapeDtypeStruct` for each array."""
+    shapes = out_tree.unflatten([_describe(a) for a in out_avals])
+    leaves, tree = registry.flatten(shapes)
+    if any(type(x) is not ShapeDtypeStruct for x in leaves):  # arrays of extended dtypes
+        shapes = tree.unflatten([_describe(x) for x in leaves])
+    return shapes
+
+
+def _describe(aval: Any) -> Any:
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
 
 
 class named_axes:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxlib.weakref_lru_cache import weak_value_interner
 
-from covector._ir.dtypes import DTYPE_TO_MLIR, is_inexact, tangent_dtype
+from covector._ir.dtypes import DTYPE_TO_MLIR, ExtendedDType, is_inexact, tangent_dtype
 
 Shape = tuple[int, ...]
 
@@ -46,9 +46,15 @@ class ShapedArray:
     weak_type: bool
     ndim: int
     size: int
+    _mask: ShapedArray | None
+    _mlir: str | None
+    _scalar: ShapedArray | None
+    _tangent: ShapedArray | None
 
     def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False) -> ShapedArray:
-        return _intern(tuple(map(index, shape)), np.dtype(dtype), bool(weak_type))
+        if not isinstance(dtype, ExtendedDType):
+            dtype = np.dtype(dtype)
+        return _intern(tuple(map(index, shape)), dtype, bool(weak_type))
 
     @property
     def mlir(self) -> str:
@@ -132,7 +138,7 @@ _SHORT_NAMES = {"bfloat16": "bf16", "float0": "float0", "bool": "bool"}
 
 def short_dtype_name(dtype: np.dtype) -> str:
     """The dtype's name in printed programs: ``f32``, ``i8``, ``bf16``, ``key<fry>``."""
-    name = _SHORT_NAMES.get(dtype.name)
+    name = dtype.name if isinstance(dtype, ExtendedDType) else _SHORT_NAMES.get(dtype.name)
     if name is None:
         if dtype.kind == "V" and dtype.fields and "float0" in dtype.fields:
             return "float0"

@@ -76,11 +76,22 @@ class prng_key(extended):
 
 
 class ExtendedDType:
-    """Base of dtypes that NumPy does not have. A subclass sets `type`, `name` and `itemsize`."""
+    """Base of dtypes that NumPy does not have. A subclass sets `type`, `name` and `itemsize`.
+
+    An array of such a dtype is an object around a plain array of `base_dtype`, in which each
+    element is a block of shape `element_shape`, on further axes at the end (see
+    `_api/extended.py`).
+    """
 
     type: type[extended] = extended
     name: str = "extended"
     itemsize: int = 0
+    element_shape: tuple[int, ...] = ()
+    base_dtype: Any = None
+
+    def wrap(self, base_array: Any) -> Any:
+        """The array of this dtype around a plain one (an array, a tracer, a description)."""
+        raise NotImplementedError(f"{self.name}.wrap")
 
 
 # --- Kinds ------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from covector._ir.avals import ShapedArray
+from covector._ir.dtypes import ExtendedDType
 from covector._ir.jaxpr import NO_EFFECTS, Equation, Jaxpr, Literal, Var, make_jaxpr_object
 from covector._trace.caches import Memo
 from covector._trace.trace import current_trace_state, typeof
@@ -100,6 +101,10 @@ class Primitive:
         avals = tuple([typeof(x) for x in args])
         jaxpr = self._jaxprs.get((avals, tuple(params.items())))
         if jaxpr is None:
+            if any(isinstance(a.dtype, ExtendedDType) for a in avals):
+                from covector._api.extended import bind_extended
+
+                return bind_extended(self, args, params)
             jaxpr = self.jaxpr(avals, params)
         outs = current_trace_state.value.call(jaxpr, args)
         return outs if self.multiple_results else outs[0]
@@ -123,6 +128,8 @@ class Primitive:
         out_avals = self.abstract(*avals, **params)
         if not self.multiple_results:
             out_avals = [out_avals]
+        if any(isinstance(a.dtype, ExtendedDType) for a in out_avals):
+            raise TypeError(f"{self.name} cannot make values of dtype {out_avals[0].dtype.name}.")
         invars = [Var(a) for a in avals]
         outvars = [Var(a) for a in out_avals]
         return make_jaxpr_object(invars, [Equation(self, params, invars, outvars, None)], outvars)

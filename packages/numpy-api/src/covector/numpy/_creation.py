@@ -21,7 +21,7 @@ from covector._run.array import value_of
 from covector._run.client import default_device
 from covector._run.transfer import put_on_device
 from covector._trace.trace import Tracer, staging_state, typeof
-from covector._tree.registry import dispatch_registry
+from covector._tree.registry import dispatch_registry, registry
 from covector.numpy import _operands
 from covector.numpy._operands import (
     Array,
@@ -109,6 +109,8 @@ def _array_of(x: Any, dtype: Any, copy: bool | None) -> Any:
         return _from_array(x, dtype, copy)
     if isinstance(x, (list, tuple)):
         return _from_sequence(x, dtype)
+    if _is_extended(x):
+        return _from_array(x, dtype, False)
     if hasattr(x, "__jax_array__"):
         return _from_array(x.__jax_array__(), dtype, copy)
     if x is None:
@@ -162,6 +164,11 @@ def _from_array(x: Any, dtype: Any, copy: bool | None) -> Any:
     return astype(x, dtype)
 
 
+def _is_extended(x: Any) -> bool:
+    """Whether ``x`` is an array of a dtype that NumPy does not have, such as random keys."""
+    return isinstance(getattr(x, "dtype", None), dtypes.ExtendedDType)
+
+
 @library_function
 def _copy(x: Any) -> Any:
     return x
@@ -173,6 +180,8 @@ def _from_sequence(x: Sequence[Any], dtype: Any) -> Any:
     if not kinds <= _PYTHON_NUMBERS:
         if any(v is None for v in leaves):
             raise ValueError("None is not a valid value for jnp.array: an element is None.")
+        if any(map(_is_extended, registry.flatten(x)[0])):
+            return _stack_sequence(x, dtype)
         if any(isinstance(v, Tracer) for v in leaves):
             return _stack_sequence(x, dtype or _common_dtype(leaves))
         dtype = dtype or _common_dtype(leaves)
@@ -194,6 +203,8 @@ def _common_dtype(leaves: Sequence[Any]) -> Any:
 
 def _stack_sequence(x: Any, dtype: Any) -> Any:
     if not isinstance(x, (list, tuple)):
+        if _is_extended(x):
+            return _from_array(x, dtype, False)
         return (
             astype(x, dtype)
             if isinstance(x, (ArrayImpl, Tracer))
@@ -294,6 +305,9 @@ def _full(
     aval = typeof(value)
     weak = (aval.weak_type if dtype is None else False) if weak_type is None else weak_type
     dtype = aval.dtype if dtype is None else dtype
+    if isinstance(dtype, dtypes.ExtendedDType) and dtype is not aval.dtype:
+        whole = (*shape, *dtype.element_shape)
+        return dtype.wrap(_full(name, whole, value, dtype.base_dtype, place, False))
     small = math.prod(shape) <= _HOST_SIZE and isinstance(value, (bool, int, float, complex))
     if small and not staging_state.value:
         filled = from_host(np.full(shape, _converted(value, dtype)), None, weak)

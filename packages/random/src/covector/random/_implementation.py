@@ -83,11 +83,19 @@ class KeyDType(ExtendedDType):
     """The dtype of typed keys: ``key<fry>`` for Threefry. There is one for each implementation."""
 
     type = prng_key
+    base_dtype = np.dtype(np.uint32)
 
     def __init__(self, implementation: KeyImplementation):
         self._impl = implementation
         self.name = f"key<{implementation.tag}>"
         self.itemsize = 4 * math.prod(implementation.key_shape)
+        self.element_shape = implementation.key_shape
+
+    def wrap(self, base_array: Any) -> Any:
+        """The key array of these words."""
+        from covector.random._key_array import PRNGKeyArray
+
+        return PRNGKeyArray(self._impl, base_array)
 
     def __repr__(self) -> str:
         return self.name

@@ -17,7 +17,9 @@ import jaxlib._jax as _jaxlib
 import numpy as np
 from covector import lax
 from covector._api.device import device_put
+from covector._ir.avals import ShapedArray
 from covector._run.array import Array, Shard
+from covector._trace.trace import typeof
 from covector._tree.registry import register_dispatch_node
 from covector.errors import ShapeError
 from covector.random._implementation import KeyDType, KeyImplementation, Shape
@@ -54,6 +56,13 @@ class PRNGKeyArray(Array):
         """The array's shape, without the axes of the keys' words."""
         shape = self._base_array.shape
         return shape[: len(shape) - len(self._impl.key_shape)]
+
+    @property
+    def aval(self) -> ShapedArray:
+        """The type, ``key<fry>[3]``: what `covector.typeof` gives."""
+        return ShapedArray(self.shape, self._impl.dtype)
+
+    weak_type = False
 
     @property
     def dtype(self) -> KeyDType:
@@ -155,6 +164,22 @@ class PRNGKeyArray(Array):
     # -- elements ---------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> PRNGKeyArray:
+        return self._with(self._base_array[self._base_index(index)])
+
+    @property
+    def at(self) -> KeyUpdate:
+        """``keys.at[index].set(others)``: the keys with some of them replaced."""
+        return KeyUpdate(self)
+
+    def take(self, indices: Any, axis: int | None = None, **options: Any) -> PRNGKeyArray:
+        """The keys at positions along an axis (of all keys in a row if that is None)."""
+        if axis is None:
+            return self.ravel().take(indices, 0, **options)
+        before = (slice(None),) * _axis(axis, self.ndim)
+        return self.at[(*before, indices)].get(**options)
+
+    def _base_index(self, index: Any) -> tuple:
+        """An index of the keys as one of the plain array."""
         items = index if type(index) is tuple else (index,)
         taken = sum([_axes_taken(item) for item in items])
         if taken > self.ndim:
@@ -163,7 +188,7 @@ class PRNGKeyArray(Array):
             )
         if any(item is Ellipsis for item in items):
             items = (*items, *(slice(None),) * len(self._impl.key_shape))
-        return self._with(self._base_array[items])
+        return items
 
     def __iter__(self) -> Iterator[PRNGKeyArray]:
         if not self.ndim:
@@ -232,6 +257,45 @@ class PRNGKeyArray(Array):
         return f"Array({self.shape}, dtype={self.dtype}) overlaying:\n{shown}"
 
     __str__ = __repr__
+
+
+class KeyUpdate:
+    """``keys.at``: index it to say where."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, keys: PRNGKeyArray):
+        self.keys = keys
+
+    def __getitem__(self, index: Any) -> KeyUpdateRef:
+        return KeyUpdateRef(self.keys, index)
+
+
+class KeyUpdateRef:
+    """``keys.at[index]``: of the methods that arrays have here, `get` and `set`."""
+
+    __slots__ = ("keys", "place")
+
+    def __init__(self, keys: PRNGKeyArray, index: Any):
+        self.keys = keys
+        self.place = keys._base_array.at[keys._base_index(index)]
+
+    def get(self, **options: Any) -> PRNGKeyArray:
+        """``keys[index]``, with the options of indexing."""
+        return self.keys._with(self.place.get(**options))
+
+    def set(self, values: Any, **options: Any) -> PRNGKeyArray:
+        """The keys with those at the index replaced.
+
+        Raises:
+          TypeError: ``values`` are no keys of the same implementation.
+        """
+        if type(values) is not PRNGKeyArray or values._impl is not self.keys._impl:
+            raise TypeError(
+                f"keys.at[...].set: values must be keys of dtype {self.keys.dtype}, but got "
+                f"{typeof(values).str_short()}."
+            )
+        return self.keys._with(self.place.set(values._base_array, **options))
 
 
 def _equal_keys(first: Any, second: Any, num_word_axes: int) -> Any:
