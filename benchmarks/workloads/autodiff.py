@@ -45,9 +45,28 @@ def three_layers(ns):
     return {"g": ns.jax.grad(loss), "parameters": parameters, "x": x, "y": y}
 
 
+def many_variables(transform):
+    """A transformation of Rosenbrock's function in 50 variables."""
+
+    def setup(ns):
+        def rosenbrock(x):
+            return ns.jnp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+        def residuals(x):
+            return ns.jnp.concatenate([10.0 * (x[1:] - x[:-1] ** 2), 1.0 - x[:-1]])
+
+        functions = {"jacfwd": residuals, "hessian": rosenbrock}
+        g = getattr(ns.jax, transform)(functions[transform])
+        return {"g": g, "x": ns.jnp.linspace(-1.0, 1.0, 50)}
+
+    return setup
+
+
 WORKLOADS = [
     Repeated("eager grad(sigmoid)(0.01)", 0.1, gradient, "g(0.01)"),
     Repeated("eager third derivative", 0.15, third_derivative, "g(0.01)"),
     Repeated("eager vmap(grad(sigmoid)) of 1,000 points", 0.1, gradients_of_points, "g(x)"),
     Repeated("eager grad of a 3-layer MLP", 0.15, three_layers, "g(parameters, x, y)"),
+    Repeated("eager jacfwd in 50 variables", 0.15, many_variables("jacfwd"), "g(x)"),
+    Repeated("eager hessian in 50 variables", 0.15, many_variables("hessian"), "g(x)"),
 ]

@@ -416,3 +416,26 @@ def test_lgamma_is_accurate_in_single_precision(oracle):
 def test_exp2_is_accurate_for_large_exponents():
     x = np.linspace(-126, 127, 1001).astype(np.float32)
     np.testing.assert_allclose(lax.exp2(x), np.exp2(x.astype(np.float64)), rtol=1.2e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_atan2_is_accurate_in_every_octant_and_at_the_edges(dtype):
+    rng = np.random.default_rng(0)
+    y, x = (rng.standard_normal((2, 100_000)) * 10.0 ** rng.uniform(-6, 6, (2, 100_000))).astype(
+        dtype
+    )
+    edges = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-30, -1e30, 2.0, -0.5]
+    corners = np.array(list(itertools.product(edges, edges)), dtype).T
+    y, x = np.concatenate([[y, x], corners], axis=1)
+    with covector.enable_x64(True):
+        actual = {
+            "atan2": (np.asarray(lax.atan2(y, x)), np.arctan2(*np.longdouble([y, x]))),
+            "atan": (np.asarray(lax.atan(y)), np.arctan(np.longdouble(y))),
+        }
+    for angle, expected in actual.values():
+        assert angle.dtype == dtype
+        known = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.isnan(angle), ~known)
+        angle, expected = angle[known], expected[known]
+        np.testing.assert_array_equal(np.signbit(angle), np.signbit(expected))
+        assert np.max(np.abs(angle - expected) / np.spacing(np.abs(angle))) < 2

@@ -12,8 +12,9 @@ from typing import Any
 from covector._ir import dtypes
 from covector._lower.module import lower_by
 from covector._trace.trace import typeof
-from covector.lax._nary import INEXACT, broadcast_operands, elementwise, lower_chlo, scalar_like
+from covector.lax._nary import INEXACT, elementwise, lower_chlo, scalar_like
 from covector.lax.accuracy import bind, lower_with_accuracy
+from covector.lax.arctangent import lower_atan, lower_real_atan2
 from covector.lax.barriers import stop_gradient
 from covector.lax.compare import eq, lt, select_n_p, zero_unless
 from covector.lax.complex_numbers import complex, imag, real
@@ -278,10 +279,9 @@ def _atan2_slope(numerator: Any, x: Any, y: Any) -> Any:
 
 
 def _lower_atan2(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
-    out = out_avals[0]
-    if dtypes.is_complex(out.dtype):
-        return _lower_complex_atan2(ctx, args, in_avals, out_avals)
-    return [ctx.simple("atan2", broadcast_operands(ctx, args, in_avals, out), out)]
+    is_complex = dtypes.is_complex(out_avals[0].dtype)
+    rule = _lower_complex_atan2 if is_complex else lower_real_atan2
+    return rule(ctx, args, in_avals, out_avals)
 
 
 def _complex_atan2(x: Any, y: Any) -> Any:
@@ -296,7 +296,7 @@ asin_p = elementwise("asin", lower_chlo("asin"), INEXACT, lambda t, y, x: scale(
 acos_p = elementwise(
     "acos", lower_chlo("acos"), INEXACT, lambda t, y, x: scale(t, neg(_asin_slope(x)))
 )
-atan_p = elementwise("atan", lower_chlo("atan"), INEXACT, lambda t, y, x: scale(t, _atan_slope(x)))
+atan_p = elementwise("atan", lower_atan, INEXACT, lambda t, y, x: scale(t, _atan_slope(x)))
 atan2_p = elementwise(
     "atan2",
     _lower_atan2,
