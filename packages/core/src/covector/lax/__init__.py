@@ -18,6 +18,7 @@ _CONTENTS: dict[str, str] = {
     "mul mul_p neg neg_p nextafter nextafter_p rem rem_p round round_p sign sign_p sub sub_p",
     "powers": "cbrt cbrt_p integer_pow integer_pow_p one_minus_square one_minus_square_p pow "
     "pow_p reciprocal rsqrt rsqrt_p sqrt sqrt_p square square_p",
+    "polynomial": "polynomial polynomial_p",
     "transcendental": "acos acos_p acosh acosh_p asin asin_p asinh asinh_p atan atan2 atan2_p "
     "atan_p atanh atanh_p cos cos_p cosh cosh_p exp exp2 exp2_p exp_p expm1 expm1_p log log1p "
     "log1p_p log2 log2_p log_p logistic logistic_p sin sin_p sinh sinh_p tan tan_p tanh tanh_p",
@@ -35,7 +36,9 @@ _CONTENTS: dict[str, str] = {
     "complex_numbers": "complex complex_p conj conj_p imag imag_p real real_p",
     "convert": "bitcast_convert_type bitcast_convert_type_p convert_element_type "
     "convert_element_type_p reduce_precision reduce_precision_p",
-    "barriers": "optimization_barrier optimization_barrier_p stop_gradient stop_gradient_p",
+    "barriers": "copy_p optimization_barrier optimization_barrier_p stage stage_p stop_gradient "
+    "stop_gradient_p",
+    "tokens": "after_all after_all_p create_token create_token_p dce_sink",
     "accuracy": "AccuracyMode RoundingMethod Tolerance",
     "shape": "broadcast broadcast_in_dim broadcast_in_dim_p broadcast_like broadcast_shapes "
     "broadcast_to_rank collapse expand_dims reshape reshape_p rev rev_p squeeze squeeze_p "
@@ -74,12 +77,13 @@ _CONTENTS: dict[str, str] = {
     "padding": "padtype_to_pads",
     "fft": "FftType fft fft_p",
     "sort": "sort sort_key_val sort_p top_k top_k_p",
+    "approx_top_k": "approx_max_k approx_min_k approx_top_k_p",
     "rng": "RandomAlgorithm rng_bit_generator rng_bit_generator_p rng_uniform rng_uniform_p",
     "control.cond": "cond cond_p platform_dependent switch",
     "control.loops": "fori_loop while_loop while_p",
     "control.scan": "map scan scan_p",
     "control.associative_scan": "associative_scan",
-    "solves": "custom_linear_solve custom_root",
+    "solves": "custom_linear_solve custom_root linear_solve_p",
 }
 
 _MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in names.split()}

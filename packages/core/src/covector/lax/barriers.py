@@ -1,4 +1,8 @@
-"""Identities with a meaning: stop_gradient (derivatives), optimization_barrier (the compiler)."""
+"""Identities with a meaning.
+
+`stop_gradient` is for derivatives, `optimization_barrier` for the compiler, `stage` for traces, and
+`copy_p` for memory.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from covector._ir.avals import ShapedArray
 from covector._trace.primitive import Primitive
 from covector._trace.trace import Tracer, typeof
 from covector._tree.registry import dispatch_registry
-from covector.lax._nary import elementwise_batch
+from covector.lax._nary import LINEAR, elementwise_batch
 
 
 def stop_gradient(x: Any) -> Any:
@@ -75,3 +79,34 @@ optimization_barrier_p = Primitive(
     batch=lambda axis, args, dims: (_through(args), dims),
     multiple_results=True,
 )
+
+
+def stage(x: Any, /) -> Any:
+    """``x`` as a value of the current trace: an array, or while tracing a tracer.
+
+    Raises:
+      TypeError: ``x`` is no array or number.
+
+    >>> import covector
+    >>> covector.lax.stage(2.0)
+    Array(2., dtype=float32, weak_type=True)
+    """
+    typeof(x)
+    return x if isinstance(x, Tracer) else stage_p.bind(x)
+
+
+def _identity(name: str) -> Primitive:
+    primitive = Primitive(
+        name,
+        abstract=lambda aval: aval,
+        lower=lambda ctx, args, in_avals, out_avals: list(args),
+        jvp=LINEAR,
+        transpose=lambda ct, x: [ct],
+        batch=elementwise_batch(lambda: primitive),
+        elementwise=True,
+    )
+    return primitive
+
+
+stage_p = _identity("stage")
+copy_p = _identity("copy")  # eager: the value in memory of its own

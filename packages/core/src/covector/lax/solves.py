@@ -234,6 +234,7 @@ custom_linear_solve_p = Primitive(
     effects=lambda params: params["programs"][1].jaxpr.effects,
     multiple_results=True,
 )
+linear_solve_p = custom_linear_solve_p
 
 
 # --- custom_root ----------------------------------------------------------------------------------
