@@ -700,3 +700,127 @@ def unreadable_site(m):
 @case("C67")
 def no_jaxlib(m):
     m.package("jax", "0.12.0.1")
+
+
+@case("C69")
+def arm_32_bit(m):
+    m.machine = "armv7l"
+
+
+@case("C69")
+def a_32_bit_python(m):
+    m.python["bits"] = 32
+
+
+@case("C70")
+def copied_environment(m):
+    m.cpu()
+    m.remove("jaxlib")
+    m.package("jaxlib", "0.12.0.1", ["numpy>=2.0"], tag="cp313-cp313-manylinux_2_27_x86_64")
+
+
+@case("C70")
+def other_machine(m):
+    m.machine = "aarch64"
+    m.cpu()
+    m.remove("numpy")
+    m.package("numpy", "2.3.0", tag="cp312-cp312-manylinux_2_27_x86_64.manylinux_2_28_x86_64")
+
+
+@case("C70")
+def leaking_python_path(m):
+    m.cpu()
+    other = "/opt/modules/python3.11/site-packages"
+    m.package("scipy", "1.15.0", site=other, tag="cp311-cp311-manylinux_2_17_x86_64")
+    m.env["PYTHONPATH"] = other
+    m.python["paths"] = [other, m.site]
+
+
+@case("C71", "warn")
+def two_plugins(m):
+    m.driver("595.71.05", ("9.0",))
+    m.cuda()
+    m.plugin(13, "0.12.0.1")
+
+
+@case("C72")
+def wsl_1(m):
+    m.file("/proc/sys/kernel/osrelease", "4.4.0-19041-Microsoft\n")
+    m.cuda()
+
+
+@case("C73", "info")
+def no_gpu(m):
+    m.cuda()
+
+
+@case("C74")
+def percentage(m):
+    m.driver()
+    m.cuda()
+    m.env["XLA_PYTHON_CLIENT_MEM_FRACTION"] = "90"
+
+
+@case("C74")
+def no_that_means_yes(m):
+    m.driver()
+    m.cuda()
+    m.env["XLA_PYTHON_CLIENT_PREALLOCATE"] = "no"
+
+
+@case("C74")
+def no_truth_value(m):
+    m.cpu()
+    m.env["JAX_ENABLE_X64"] = "64"
+
+
+@case("C75", "warn")
+def docker_shared_memory(m):
+    m.driver(capabilities=("8.0", "8.0"))
+    m.cuda()
+    m.file("/.dockerenv")
+    m.file("/proc/mounts", "shm /dev/shm tmpfs rw,nosuid,nodev,noexec,size=65536k 0 0\n")
+
+
+@case("C10")
+def all_is_no_device(m):
+    m.driver()
+    m.cuda()
+    m.env["CUDA_VISIBLE_DEVICES"] = "all"
+
+
+@case("C10")
+def amd_hidden(m):
+    _rocm(m)
+    m.env["HIP_VISIBLE_DEVICES"] = "-1"
+
+
+@case("C34")
+def orphaned_folder(m):
+    m.driver()
+    m.cuda()
+    m.file(f"{m.site}/jax_plugins/xla_cuda13/xla_cuda_plugin.so")
+
+
+@case("C56")
+def compute_prohibited(m):
+    m.driver(mode="Prohibited")
+    m.cuda()
+
+
+@case("C06")
+def laptop_with_the_gpu_off(m):
+    m.card(driver="")
+    m.cuda()
+    m.libcuda("570.124.06")
+    m.file("/lib/modprobe.d/blacklist-nvidia.conf", "blacklist nvidia\nblacklist nvidia-drm\n")
+
+
+@case("C07")
+def nixos(m):
+    m.driver()
+    m.cuda()
+    m.file("/etc/os-release", 'ID=nixos\nVERSION_ID="25.05"\n')
+    for name in ("libcuda.so.1", "libcuda.so.570.124.06"):
+        m.path(f"{TRIPLET}/{name}").unlink()
+    m.library("libcuda.so", "1", "570.124.06", "/run/opengl-driver/lib")

@@ -12,6 +12,8 @@ from install_helper import Description, matrix
 
 TRIPLET = "/usr/lib/x86_64-linux-gnu"
 RELEASE = "0.12.0.1"
+# The environment is active: its programs come first.
+PATH = "/venv/bin:/opt/conda/bin:/usr/local/bin:/usr/bin:/bin"
 
 # Wheels that belong together, as a resolver would have picked them.
 WHEELS = {
@@ -63,7 +65,7 @@ class Machine:
 
     def __init__(self, root: Path, *, python: str = "3.12", machine: str = "x86_64") -> None:
         self.root = root
-        self.env: dict[str, str] = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+        self.env: dict[str, str] = {"PATH": PATH}
         self.system = "Linux"
         self.machine = machine
         self.libc: tuple[str, str] | None = ("glibc", "2.35")
@@ -80,7 +82,7 @@ class Machine:
         self.file("/etc/ld.so.conf", "include /etc/ld.so.conf.d/*.conf\n")
         self.file("/proc/modules", "")
         self.directory("/sys/bus/pci/devices")
-        self.package("pip", "25.0")
+        self.package("pip", "25.0", files=["pip/__init__.py"])
 
     @property
     def site(self) -> str:
@@ -124,6 +126,7 @@ class Machine:
         missing: Iterable[str] = (),
         installer: str = "pip",
         site: str | None = None,
+        tag: str = "",
     ) -> None:
         """Install a distribution; `missing` files are listed and not there."""
         site = site or self.site
@@ -132,6 +135,7 @@ class Machine:
         lines += [f"Requires-Dist: {line}" for line in requires]
         self.file(f"{folder}/METADATA", "\n".join(lines) + "\n\ndescription\n")
         self.file(f"{folder}/INSTALLER", installer + "\n")
+        self.file(f"{folder}/WHEEL", f"Wheel-Version: 1.0\nTag: {tag}\n" if tag else "")
         self.file(f"{folder}/RECORD", "".join(f"{f},sha256=x,1\n" for f in [*files, *missing]))
         for file in files:
             self.file(f"{site}/{file}", "x")
@@ -201,6 +205,7 @@ class Machine:
         *,
         free: int = 80000,
         mig: str = "[N/A]",
+        mode: str = "Default",
         listing: str = "",
         processes: str = "",
         module: str | None = None,
@@ -212,7 +217,7 @@ class Machine:
             self.card()
             self.file(f"/dev/nvidia{index}")
             start = f"{index}, NVIDIA Card {index}, GPU-{index}1f2, {version}, 81559, {free}"
-            rows.append(f"{start}, {capability}, {mig}\n")
+            rows.append(f"{start}, {capability}, {mig}, {mode}\n")
             short.append(f"{start}\n")
         for name in ("nvidiactl", "nvidia-uvm"):
             self.file(f"/dev/{name}")
@@ -286,6 +291,9 @@ class Machine:
     def interpreter(self) -> dict[str, Any]:
         """What the Python says of itself."""
         base = "/usr" if self.prefix == "/venv" else self.prefix
+        name = "VIRTUAL_ENV" if self.prefix == "/venv" else "CONDA_PREFIX"
+        self.env.setdefault(name, self.prefix)
+        self.program(f"{self.prefix}/bin/python", "#!/bin/sh\n")
         return {
             "prefix": self.prefix,
             "base_prefix": base,

@@ -65,14 +65,15 @@ def inspect(
     """Read this machine, or the system mounted below `root`.
 
     Under another root no program is run and no library loaded unless `run_programs` is true, and
-    variables are those of `env`. `interpreter` names the Python whose packages are examined.
+    variables are those of `env`. `interpreter` names the Python whose packages are examined; under
+    another root it is a path in that system.
 
     Raises ValueError where `root` is no directory that can be read, or `interpreter` is no Python.
 
     >>> inspect().system.name.value in ("Linux", "Darwin", "Windows")
     True
     """
-    from install_helper.probes.python import ask
+    from install_helper.probes.python import ask, of_executable
 
     if root is not None:
         try:
@@ -88,7 +89,11 @@ def inspect(
         description=description,
         run_programs=run_programs,
     )
-    return gather(host, ask(interpreter) if interpreter else None)
+    try:
+        about = interpreter and (of_executable(host, interpreter) if root else ask(interpreter))
+    except ValueError as error:
+        raise ValueError(f"inspect: {error}") from None
+    return gather(host, about or None)
 
 
 def installed_versions() -> dict[str, str | None]:

@@ -8,17 +8,14 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import install_helper
 from install_helper import explain, findings, formats, render, smoke
 from install_helper.cases import all_cases
-from install_helper.commands import quote
 from install_helper.host import Description
 from install_helper.plan import Plan, Request, solve
 from install_helper.reading import Reading
-from install_helper.versions import normalize, requirement, satisfies
 
 HEALTHY, PROBLEMS, CANNOT = 0, 1, 2
 DESCRIPTION = "install-helper.json"
@@ -218,36 +215,22 @@ def make_plan(options: argparse.Namespace, reading: Reading) -> Plan:
     )
     if not plan.fits:
         raise Refusal(" ".join(plan.blocked))
-    return offline(plan, options.offline_wheels) if options.offline_wheels else plan
+    folder = options.offline_wheels
+    if not folder:
+        return plan
+    from install_helper.offline import offline
+
+    try:
+        return offline(reading, plan, folder)
+    except OSError as error:
+        raise Refusal(f"--offline-wheels {folder} cannot be read ({error.strerror}).") from None
+    except LookupError as error:
+        raise Refusal(str(error)) from None
 
 
 def _is_python(text: str) -> bool:
     parts = text.split(".")
     return len(parts) == 2 and all(part.isdigit() and len(part) < 4 for part in parts)
-
-
-def offline(plan: Plan, folder: str) -> Plan:
-    """The plan from a folder of wheels alone. Raises Refusal where the folder lacks some."""
-    try:
-        wheels = [name.split("-") for name in os.listdir(folder) if name.endswith(".whl")]
-    except OSError as error:
-        raise Refusal(f"--offline-wheels {folder} cannot be read ({error.strerror}).") from None
-    have = [(normalize(parts[0]), parts[1]) for parts in wheels if len(parts) > 2]
-    pins = [pin for pin in map(requirement, (*plan.requirements, *plan.resolved)) if pin]
-    lacks = {
-        f"{pin.name}{pin.bounds}": None
-        for pin in pins
-        if not any(n == pin.name and satisfies(v, pin.bounds) is not False for n, v in have)
-    }
-    if lacks:
-        raise Refusal(
-            f"{folder} lacks wheels for {', '.join(list(lacks)[:6])}; where there is a network: "
-            f"pip download -d {folder} {' '.join(map(quote, plan.requirements))}"
-        )
-    options = ("--no-index", "--find-links", folder)
-    start, verb, rest = plan.command.partition(" install ")
-    command = f"{start}{verb}--no-index --find-links {quote(folder)} {rest}"
-    return replace(plan, options=(*options, *plan.options), command=command)
 
 
 def plan(options: argparse.Namespace) -> int:
@@ -261,7 +244,10 @@ def plan(options: argparse.Namespace) -> int:
         for line in made.resolved:
             say(f"  {line}")
     else:
-        say(formats.WRITERS[options.format](made))
+        try:
+            say(formats.WRITERS[options.format](made))
+        except ValueError as error:
+            raise Refusal(str(error)) from None
     return HEALTHY
 
 

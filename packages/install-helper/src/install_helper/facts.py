@@ -14,7 +14,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class System:
-    """The operating system, its C library and the processor."""
+    """The operating system, its C library and the processor; `shared_memory` is MiB of /dev/shm."""
 
     name: Value[str]
     machine: Value[str]
@@ -28,13 +28,19 @@ class System:
     modules: Value[tuple[str, ...]]
     secure_boot: Value[bool]
     tegra: Value[bool]
+    shared_memory: Value[int]
 
 
 @dataclass(frozen=True)
 class Python:
-    """The interpreter that is examined, and who installs packages for it."""
+    """The interpreter that is examined, and who installs packages for it.
+
+    `command` is the word by which a shell finds it, `active` whether uv finds its environment.
+    """
 
     executable: str
+    command: str
+    active: bool
     version: Value[str]
     implementation: Value[str]
     free_threaded: Value[bool]
@@ -65,6 +71,7 @@ class Distribution:
     requires: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     build: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,7 @@ class Gpu:
     memory_free: int | None
     capability: str | None
     mig: bool | None
+    mode: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,11 +160,12 @@ class Nvidia:
     holders: Value[tuple[tuple[str, int], ...]]
     driver: Value[Driver]
     modprobe: bool | None
+    blacklisted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A ptxas, with the version it prints."""
+    """A ptxas or nvcc, with the version it prints."""
 
     path: str
     version: str | None
@@ -180,6 +189,7 @@ class Cuda:
     """Toolkits, compilers and libraries of CUDA, in the order a loader would meet them."""
 
     toolkits: tuple[Toolkit, ...]
+    nvcc: Tool | None
     ptxas: tuple[Tool, ...]
     libdevice: tuple[str, ...]
     libraries: tuple[Library, ...]
@@ -207,6 +217,14 @@ class Rocm:
 
 
 @dataclass(frozen=True)
+class Oneapi:
+    """oneAPI installations, and the Level Zero loader through which Intel GPUs are reached."""
+
+    versions: tuple[tuple[str, str], ...]
+    loader: str | None
+
+
+@dataclass(frozen=True)
 class Facts:
     """All that was read of one machine; see `install_helper.inspect`."""
 
@@ -218,6 +236,7 @@ class Facts:
     cuda: Cuda
     tpu: Tpu
     rocm: Rocm
+    oneapi: Oneapi
     env: Mapping[str, str]
 
     def as_dict(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from install_helper.versions import at_least, numbers, older, parse, same_releas
 
 COVECTOR_PYTHON = "3.12"
 COVECTOR_JAXLIB = "0.11.2"
+COVECTOR_EXTRAS_JAXLIB = "0.12.0.1"  # what the extras of this release of Covector pin
 
 
 @lru_cache(maxsize=1)

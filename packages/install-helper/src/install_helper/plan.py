@@ -7,17 +7,27 @@ plan says what would have to change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from install_helper import commands, matrix
 from install_helper.facts import Facts, Toolkit
-from install_helper.reading import Reading
-from install_helper.versions import at_least, compare, numbers, older, satisfies
+from install_helper.reading import SHARED_WHEELS, Reading
+from install_helper.versions import (
+    at_least,
+    compare,
+    numbers,
+    older,
+    requirement,
+    same_release,
+    satisfies,
+)
 
 PRE_TURING_CUDNN = "nvidia-cudnn-cu12<9.11"
 LEAST_DRIVER = {13: 580, 12: 525, 11: 450}
 LEAST_GPU = {13: "7.5", 12: "5.2", 11: "3.5"}
+CONDA_TARGETS = ("cpu", "cuda12", "cuda13")  # what conda-forge carries
 
 
 @dataclass(frozen=True)
@@ -77,16 +87,31 @@ def solve(reading: Reading, request: Request) -> Plan:
         plan = _choose(reading, request, start)
     except NoFit as reason:
         return replace(start, blocked=(str(reason),))
-    return replace(plan, command=_command(reading, plan))
+    return with_command(reading, plan)
 
 
-def _command(reading: Reading, plan: Plan) -> str:
-    """The install command; what conda does not carry goes through pip."""
+def with_command(reading: Reading, plan: Plan) -> Plan:
+    """Add the install command, and an environment for it where one is needed first."""
     conda = commands.installer(reading) == "conda"
-    if conda and plan.target in ("cpu", "cuda12", "cuda13") and plan.framework == "jax":
-        return commands.install(reading, *plan.requirements)
-    start = commands.words(reading, "install", "pip" if conda else None)
-    return " ".join([*start, *plan.options, *(commands.quote(r) for r in plan.requirements)])
+    by_conda = conda and plan.target in CONDA_TARGETS and plan.framework == "jax"
+    by_conda = by_conda and not plan.options  # those are pip's
+    other, managed = plan.python != reading.python, commands.is_managed(reading)
+    if other or managed:
+        make, start = commands.fresh(reading, plan.python)
+        why = "pip does not install into the system's own Python" if managed and not other else ""
+        plan = replace(_add(plan, why), before=(make,))
+        if by_conda:
+            start = [commands.conda(reading), "install", "-n", commands.NEW_ENVIRONMENT]
+            start += ["-c", "conda-forge"]
+    elif by_conda:
+        start = commands.conda_start(reading)
+    else:
+        start = commands.words(reading, "install", "pip" if conda else None)
+    named = plan.requirements
+    if by_conda:
+        named = tuple(dict.fromkeys(n for r in named for n in commands.conda_names(r)))
+    words = [*start, *map(commands.quote, plan.options), *map(commands.quote, named)]
+    return replace(plan, command=" ".join(words))
 
 
 def _ground(reading: Reading, plan: Plan) -> None:
@@ -138,6 +163,9 @@ def _automatic(reading: Reading, plan: Plan) -> Plan:
             return _legacy(reading, plan, None, reason)
         return _cuda(reading, plan, major, reason)
     if reading.facts.rocm.gpus and reading.system == "Linux":
+        if plan.framework == "covector":
+            why = "Covector drives NVIDIA GPUs and TPUs; --rocm plans jax for this AMD GPU"
+            return _cpu(reading, plan, why)
         try:
             return _rocm(reading, plan)
         except NoFit as reason:
@@ -248,7 +276,7 @@ def _no_row(reading: Reading, plan: Plan, free_threaded: bool) -> str:
 
 
 def _release(
-    reading: Reading, rows: list[dict], offered: tuple[str, ...] | None
+    reading: Reading, plan: Plan, rows: list[dict], offered: tuple[str, ...] | None
 ) -> tuple[str, str]:
     """The release to install: the installed one where it fits, else the newest that does."""
     fitting = [r["jaxlib"] for r in rows if offered is None or r["jaxlib"] in offered]
@@ -260,10 +288,11 @@ def _release(
     ours = reading.release("jax") or reading.release("jaxlib")
     if ours and matrix.is_newer_than_table(ours):
         return ours, f"{ours} is installed and newer than the table: its own metadata decide"
-    same = next((v for v in fitting if compare(v, ours) == 0), None)
+    mine = (reading.release("jax"), reading.release("jaxlib"), reading.jaxlib)
+    same = next((v for m in mine for v in fitting if compare(v, m) == 0), None)
     if same:
         return same, f"{same} is installed and has wheels for this"
-    why = f"{ours} has none" if ours else f"Python {reading.python} on {reading.platform}"
+    why = f"{ours} has none" if ours else f"Python {plan.python} on {reading.platform}"
     return fitting[-1], f"{fitting[-1]} is the newest that fits ({why})"
 
 
@@ -271,31 +300,57 @@ def _add(plan: Plan, *reasons: str) -> Plan:
     return replace(plan, reasons=(*plan.reasons, *(r for r in reasons if r)))
 
 
-def _framework(plan: Plan, jaxlib: str, extra: str = "") -> tuple[str, ...]:
-    """The requirement that names the framework with its extra."""
+def _framework(
+    reading: Reading, plan: Plan, jaxlib: str, extra: str = "", plugin: str = ""
+) -> tuple[str, ...]:
+    """The requirement that names the framework with its extra.
+
+    Covector's extras pin the jaxlib of their day; another one is named with its plugin.
+    """
     tail = f"[{extra}]" if extra else ""
-    if plan.framework == "covector":
-        return (f"covector{tail}", f"jaxlib=={jaxlib}")
-    return (f"jax{tail}=={jaxlib}",)
+    if plan.framework == "jax":
+        own = _own_pin(plan, jaxlib)[0].replace("jax", f"jax{tail}", 1)
+        same = own.endswith(f"=={jaxlib}")
+        return (own,) if same else (own, f"jaxlib=={jaxlib}")
+    if extra and not same_release(jaxlib, _pinned_by_extra(reading, extra)):
+        return ("covector", f"jaxlib=={jaxlib}", plugin)
+    return (f"covector{tail}", f"jaxlib=={jaxlib}")
+
+
+def _pinned_by_extra(reading: Reading, extra: str) -> str:
+    """The jaxlib that an extra of Covector pins: the installed one's metadata, else the table."""
+    item = reading.installed.get("covector")
+    for asked in map(requirement, item.requires if item else ()):
+        if (
+            asked
+            and asked.name == "jaxlib"
+            and re.search(rf"extra\s*==\s*.{extra}\b", asked.marker)
+        ):
+            return asked.bounds.lstrip("=")
+    return matrix.COVECTOR_EXTRAS_JAXLIB
 
 
 def _cpu(reading: Reading, plan: Plan, why: str) -> Plan:
-    version, reason = _release(reading, _rows(reading, plan), None)
+    version, reason = _release(reading, plan, _rows(reading, plan), None)
+    gone = (matrix.jaxlib(version) or {}).get("on_main_index") is False
+    old = f"{version} has left the main index; whether the old page still has it was not checked"
     return replace(
-        _add(plan, why, reason),
+        _add(plan, why, reason, old if gone else ""),
         target="cpu",
+        options=("-f", commands.OLD_WHEELS) if gone else (),
         jaxlib=version,
-        requirements=_framework(plan, version),
-        resolved=(f"jaxlib=={version}",),
+        requirements=_framework(reading, plan, version),
+        resolved=(*_own_pin(plan, version), f"jaxlib=={version}"),
     )
 
 
 def _cuda(reading: Reading, plan: Plan, major: int, why: str) -> Plan:
     plugin = f"jax-cuda{major}-plugin"
     offered = matrix.plugin_versions(plugin, reading.platform or "", plan.python or "")
-    version, reason = _release(reading, _rows(reading, plan), offered)
+    version, reason = _release(reading, plan, _rows(reading, plan), offered)
     plan = _add(plan, why, reason)
-    requirements = _framework(plan, version, f"cuda{major}")
+    full = f"{plugin}[with-cuda]=={version}"
+    requirements = _framework(reading, plan, version, f"cuda{major}", full)
     bounds = matrix.wheel_bounds(plugin, version)
     if reading.oldest_gpu and older(reading.oldest_gpu, "7.5"):
         requirements += (PRE_TURING_CUDNN,)
@@ -308,24 +363,37 @@ def _cuda(reading: Reading, plan: Plan, major: int, why: str) -> Plan:
         jaxlib=version,
         requirements=requirements,
         resolved=(
+            *_own_pin(plan, version),
             f"jaxlib=={version}",
-            f"{plugin}[with-cuda]=={version}",
+            full,
             f"jax-cuda{major}-pjrt=={version}",
             *(
                 f"{n}{b if b != '*' else ''}".replace("==,", "==")
                 for n, b in sorted(bounds.items())
             ),
         ),
-        before=tuple(commands.uninstall(reading, *_family_names(reading, m)) for m in other),
+        before=tuple(commands.uninstall(reading, *_leftovers(reading, m)) for m in other),
     )
 
 
-def _family_names(reading: Reading, major: int) -> list[str]:
-    """The installed distributions that belong to one CUDA major."""
-    ours = [f"jax-cuda{major}-plugin", f"jax-cuda{major}-pjrt"]
-    ends = f"-cu{major}"
-    names = [n for n in reading.installed if n.startswith("nvidia-") and n.endswith(ends)]
-    return [n for n in ours if n in reading.installed] + names
+def _own_pin(plan: Plan, version: str) -> tuple[str, ...]:
+    """The jax that goes with a jaxlib: since 0.3 of one version, before that of others."""
+    if plan.framework != "jax":
+        return ()
+    same = matrix.framework(version) or matrix.is_newer_than_table(version)
+    return (f"jax=={version if same else _jax_for(version, plan.python)}",)
+
+
+def _leftovers(reading: Reading, major: int) -> list[str]:
+    """The installed distributions that stand in the way of another CUDA major.
+
+    Both families' cuDNN, NCCL and NVSHMEM own the same files: removing one breaks the other, so
+    both go, and the wanted one is unpacked anew.
+    """
+    names = [f"jax-cuda{major}-plugin", f"jax-cuda{major}-pjrt"]
+    shared = [stem for stem in SHARED_WHEELS if f"nvidia-{stem}-cu{major}" in reading.installed]
+    names += [f"nvidia-{stem}-cu{m}" for stem in shared for m in (12, 13)]
+    return [name for name in names if name in reading.installed]
 
 
 def _tpu(reading: Reading, plan: Plan) -> Plan:
@@ -333,7 +401,7 @@ def _tpu(reading: Reading, plan: Plan) -> Plan:
         raise NoFit(f"libtpu exists for Linux on x86_64 only, not for {reading.platform}.")
     if reading.glibc and older(reading.glibc, "2.31"):
         raise NoFit(f"libtpu needs glibc 2.31 or newer, and this is {reading.glibc}.")
-    version, reason = _release(reading, _rows(reading, plan), None)
+    version, reason = _release(reading, plan, _rows(reading, plan), None)
     pin = matrix.libtpu_pin(version) or "libtpu"
     return replace(
         _add(
@@ -343,8 +411,8 @@ def _tpu(reading: Reading, plan: Plan) -> Plan:
         ),
         target="tpu",
         jaxlib=version,
-        requirements=_framework(plan, version, "tpu"),
-        resolved=(f"jaxlib=={version}", pin),
+        requirements=_framework(reading, plan, version, "tpu", pin),
+        resolved=(*_own_pin(plan, version), f"jaxlib=={version}", pin),
     )
 
 
@@ -358,7 +426,10 @@ def _rocm(reading: Reading, plan: Plan) -> Plan:
     offered = tuple(v for v in offered if v != "0.0.0")
     if not offered:
         raise NoFit(f"No {plugin} exists for Python {plan.python} and ROCm {version or '?'}.")
-    jaxlib, reason = _release(reading, _rows(reading, plan), offered)
+    if plan.framework == "covector":
+        plan = replace(plan, framework="jax")
+        plan = _add(plan, "Covector drives NVIDIA GPUs and TPUs; ROCm is served by jax alone")
+    jaxlib, reason = _release(reading, plan, _rows(reading, plan), offered)
     pair = (f"{plugin}=={jaxlib}", f"{plugin[:-6]}pjrt=={jaxlib}")
     return replace(
         _add(
@@ -370,8 +441,8 @@ def _rocm(reading: Reading, plan: Plan) -> Plan:
         ),
         target="rocm",
         jaxlib=jaxlib,
-        requirements=(*_framework(plan, jaxlib), *pair),
-        resolved=(f"jaxlib=={jaxlib}", *pair),
+        requirements=(*_framework(reading, plan, jaxlib), *pair),
+        resolved=(*_own_pin(plan, jaxlib), f"jaxlib=={jaxlib}", *pair),
     )
 
 
@@ -394,14 +465,16 @@ def _local(reading: Reading, plan: Plan) -> Plan:
     made = _cuda(reading, plan, min(major, 13), f"the toolkit in {kit.path} is CUDA {kit.version}")
     version = made.jaxlib or ""
     dash = "-" if at_least(version, "0.6.0") else "_"
-    pair = made.resolved[1].replace("[with-cuda]", ""), made.resolved[2]
+    names = (f"jax-cuda{min(major, 13)}-{kind}=={version}" for kind in ("plugin", "pjrt"))
+    pair = tuple(names)
     covector = made.framework == "covector"
-    requirements = _framework(plan, version, "" if covector else f"cuda{major}{dash}local")
+    extra = "" if covector else f"cuda{min(major, 13)}{dash}local"
+    requirements = _framework(reading, plan, version, extra)
     return replace(
         made,
         target="cuda-local",
         requirements=(*requirements, *(pair if covector else ())),
-        resolved=(made.resolved[0], *pair),
+        resolved=(*_own_pin(plan, version), f"jaxlib=={version}", *pair),
         variables=_data_dir(kit),
         reasons=(*made.reasons, *_local_advice(reading, kit, version, major)),
     )
@@ -428,7 +501,7 @@ def _local_advice(reading: Reading, kit: Toolkit, version: str, major: int) -> l
     if _data_dir(kit):
         advice.append(
             f"XLA looks in /usr/local/cuda: set XLA_FLAGS as shown, or make a link with "
-            f"'sudo ln -s {kit.path} /usr/local/cuda'"
+            f"'sudo ln -s {commands.quote(kit.path)} /usr/local/cuda'"
         )
     return advice
 
@@ -451,6 +524,12 @@ def _legacy(reading: Reading, plan: Plan, kit: Toolkit | None, why: str) -> Plan
             f"{why}: its builds are {span} with {cudnn}, for Python {', '.join(row['python'])}, "
             f"and this is {plan.python}; install such a Python, or {upgrade}."
         )
+    driver = build.get("driver_linux_min_minor_compat") or build["driver_linux_min"]
+    if reading.driver and older(reading.driver, driver):
+        raise NoFit(
+            f"{why}: {build['requirement']} needs driver {driver} or newer, and this one is "
+            f"{reading.driver}; update the driver."
+        )
     label = build["tag"].startswith(("cuda10", "cuda110", "cuda111"))
     page = commands.OLD_WHEELS if label else commands.OLD_CUDA_WHEELS
     return replace(
@@ -458,17 +537,23 @@ def _legacy(reading: Reading, plan: Plan, kit: Toolkit | None, why: str) -> Plan
             plan,
             why,
             f"its builds are {span}",
-            f"needs {cudnn}, installed by hand",
+            f"needs {'' if kit else f'CUDA {_toolkit_of(build)} and '}{cudnn}, installed by hand",
             upgrade,
             "whether the old page still holds the file was not checked",
         ),
         target="legacy",
         framework="jax",
         jaxlib=build["requirement"].partition("==")[2],
-        requirements=(f"jax=={_jax_for(row['jaxlib'])}", build["requirement"]),
+        requirements=(f"jax=={_jax_for(row['jaxlib'], plan.python)}", build["requirement"]),
         options=("-f", page),
         resolved=(build["requirement"],),
     )
+
+
+def _toolkit_of(build: dict) -> str:
+    """The toolkits that a build accepts, in words."""
+    least, major = build["cuda_min"], build["cuda_major"]
+    return least if build.get("cuda_exact") else f"{least} or a newer {major}.x"
 
 
 def _legacy_builds(reading: Reading, kit: Toolkit | None) -> list[tuple[dict, dict]]:
@@ -487,12 +572,13 @@ def _legacy_builds(reading: Reading, kit: Toolkit | None) -> list[tuple[dict, di
     return found
 
 
-def _jax_for(jaxlib: str) -> str:
-    """The newest jax that accepts a jaxlib."""
+def _jax_for(jaxlib: str, python: str | None) -> str:
+    """The newest jax that accepts a jaxlib and a Python."""
     fitting = [
         row["version"]
         for row in matrix.table()["frameworks"]
         if satisfies(jaxlib, f">={row['jaxlib_min']}")
+        and satisfies(python, row.get("requires_python") or "") is not False
         and (not row.get("jaxlib_max") or at_least(row["jaxlib_max"], jaxlib))
     ]
     return fitting[-1] if fitting else jaxlib

@@ -167,6 +167,11 @@ class Reading:
         return matrix.platform_key(self.system, self.machine)
 
     @property
+    def distribution(self) -> str:
+        """The Linux distribution's id, such as ubuntu, or empty."""
+        return (self.facts.system.distribution.value or "").partition(" ")[0]
+
+    @property
     def python(self) -> str | None:
         """The Python's major and minor number."""
         found = numbers(self.facts.python.version.value, 2)
@@ -198,6 +203,23 @@ class Reading:
     def tegra(self) -> bool:
         """Whether this is a Jetson."""
         return bool(self.facts.system.tegra.value)
+
+    def environment(self, python: str | None = None) -> dict[str, str]:
+        """What markers of requirements ask for; `python` is another version than the examined."""
+        system, windows = self.system or "", self.system == "Windows"
+        full = self.facts.python.version.value or ""
+        return {
+            "sys_platform": {"Linux": "linux", "Darwin": "darwin", "Windows": "win32"}.get(
+                system, ""
+            ),
+            "platform_system": system,
+            "platform_machine": self.machine or "",
+            "python_version": python or self.python or "",
+            "python_full_version": full if python in (None, self.python) else f"{python}.0",
+            "os_name": "nt" if windows else "posix",
+            "implementation_name": "cpython",
+            "platform_python_implementation": "CPython",
+        }
 
     # NVIDIA
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from install_helper import matrix
+from install_helper.commands import quote
 from install_helper.facts import SCHEMA_VERSION, plain
 from install_helper.findings import Finding
 from install_helper.plan import Plan
@@ -20,9 +21,14 @@ COLORS = {"error": "\033[31;1m", "warn": "\033[33;1m", "info": "\033[36m", "bold
 SHOWN = ("covector", "jax", "jaxlib", "numpy", "libtpu", "jax-metal", "torch", "tensorflow")
 
 
+def plain_text(text: str) -> str:
+    """Text without control characters."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "?", text)
+
+
 def clean(text: str) -> str:
     """Text without control characters, and with the home directory shortened."""
-    text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "?", text)
+    text = plain_text(text)
     home = os.path.expanduser("~")
     return re.sub(rf"{re.escape(home)}(?=[/\\]|$)", "~", text) if len(home) > 1 else text
 
@@ -169,8 +175,8 @@ def finding_text(finding: Finding, color: bool) -> str:
     for step in finding.steps:
         lines.append(wrap(step.text + (":" if step.command else ""), "  fix   "))
         if step.command:
-            # Never wrapped: a command is copied whole.
-            lines.append(f"        {paint(clean(step.command), 'bold', color)}")
+            # Never wrapped, no path shortened: a command is copied whole.
+            lines.append(f"        {paint(plain_text(step.command), 'bold', color)}")
     lines.append(f"        more: install-helper explain {finding.id}")
     return "\n".join(lines)
 
@@ -226,11 +232,10 @@ def plan_lines(plan: Plan, color: bool) -> Iterable[str]:
             yield wrap(text, "  ")
         return
     yield paint(f"Recommended for this machine ({plan.target}):", "bold", color)
-    for line in plan.before:
-        yield f"  {line}"
-    yield f"  {paint(clean(plan.command), 'bold', color)}"
+    for line in (*plan.before, plan.command):
+        yield f"  {paint(plain_text(line), 'bold', color)}"
     for name, value in plan.variables.items():
-        yield f'  export {name}="{value}"'
+        yield f"  export {name}={quote(plain_text(value))}"
     for reason in plan.reasons:
         yield wrap(reason, "  - ")
 

@@ -53,5 +53,6 @@ def gather(host: Host, interpreter: Mapping[str, Any] | None = None) -> Facts:
         cuda=cuda.probe(host, about_python, about_packages, about_system),
         tpu=accelerators.tpu(host, cards),
         rocm=accelerators.rocm(host),
+        oneapi=accelerators.oneapi(host),
         env=env,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from install_helper.facts import Card, Node, Rocm, Tpu
+from install_helper.facts import Card, Node, Oneapi, Rocm, Tpu
 from install_helper.host import Host
 from install_helper.values import Value, known
 
@@ -92,3 +92,15 @@ def rocm_versions(host: Host) -> tuple[tuple[str, str], ...]:
         if match:
             found.setdefault(host.resolve(path), (path, match[1]))
     return tuple(found.values())
+
+
+def oneapi(host: Host) -> Oneapi:
+    """The directory and version of each oneAPI compiler, and the loader of Level Zero."""
+    found: dict[str, str] = {}
+    for root in filter(None, (host.env.get("ONEAPI_ROOT", "").rstrip("/"), "/opt/intel/oneapi")):
+        for name in host.list(f"{root}/compiler"):
+            if re.match(r"\d+(\.\d+)+$", name):
+                found.setdefault(host.resolve(f"{root}/compiler/{name}"), name)
+    folders = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
+    loaders = (f"{folder}/libze_loader.so.1" for folder in folders)
+    return Oneapi(tuple(found.items()), next((p for p in loaders if host.exists(p)), None))

@@ -15,6 +15,7 @@ LIBRARY = re.compile(
     r"nvshmem_host|nvidia-ml|rocm_smi64|amdhip64|rocprofiler-sdk-attach|tpu)\.so(\.[\d.]+)?$"
 )
 LOADER_FOLDERS = 256
+NIX_DRIVER = "/run/opengl-driver/lib"
 DEFAULT_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 TRIPLETS = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
 
@@ -26,6 +27,7 @@ def probe(host: Host, python: Python, packages: Packages, system: System) -> Cud
     path = [d for d in host.env.get("LD_LIBRARY_PATH", "").split(":") if d.startswith("/")]
     return Cuda(
         toolkits=kits,
+        nvcc=compiler_on_path(host),
         ptxas=compilers(host, kits, sites, packages, python),
         libdevice=libdevice(host, kits, sites, python),
         libraries=libraries(host, kits, sites, system, packages),
@@ -100,6 +102,12 @@ def program_version(host: Host, path: str) -> str | None:
     answer = host.run([path, "--version"], 1.0).value
     match = re.search(r"release [\d.]+, V(\d+\.\d+\.\d+)", answer.out if answer else "")
     return match[1] if match else None
+
+
+def compiler_on_path(host: Host) -> Tool | None:
+    """The nvcc that a shell finds."""
+    path = host.find("nvcc")
+    return Tool(path, program_version(host, path), "PATH") if path else None
 
 
 def cudnn_header(host: Host, path: str) -> str | None:
@@ -197,7 +205,7 @@ def _folders(
     toolkit = [
         f"{kit.path}/{d}" for kit in kits for d in ("lib64", "lib", "targets/x86_64-linux/lib")
     ]
-    other = ["/usr/lib/wsl/lib", "/opt/rocm/lib", "/usr/lib/nvidia"]
+    other = ["/usr/lib/wsl/lib", "/opt/rocm/lib", "/usr/lib/nvidia", NIX_DRIVER]
     return [
         ("wheel", wheels),
         ("LD_LIBRARY_PATH", list(dict.fromkeys(loader))[:LOADER_FOLDERS]),

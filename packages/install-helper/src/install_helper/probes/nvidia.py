@@ -45,6 +45,7 @@ def probe(host: Host, python: Python) -> Nvidia:
         holders=holders(host, path) if path and gpus else absent("nvidia-smi"),
         driver=user_driver(host, python, about_nodes),
         modprobe=modprobe(host),
+        blacklisted=blacklisted(host),
     )
 
 
@@ -71,7 +72,7 @@ def smi(host: Host, path: str | None) -> tuple[Value[str], Value[tuple[Gpu, ...]
     if path is None:
         missing = absent("nvidia-smi", "not on PATH")
         return missing, missing
-    for extra in (("compute_cap", "mig.mode.current"), ()):
+    for extra in (("compute_cap", "mig.mode.current", "compute_mode"), ()):
         query = ",".join(FIELDS + extra)
         answer = host.run(
             [path, f"--query-gpu={query}", "--format=csv,noheader,nounits"], SMI_SECONDS
@@ -96,7 +97,7 @@ def _gpu(line: str, extra: tuple[str, ...]) -> Gpu | None:
         return None
     name = ", ".join(parts[1:-after])
     uuid, driver, total, free = parts[-after:][:4]
-    capability, mig = parts[-2:] if extra else ("", "")
+    capability, mig, mode = parts[-3:] if extra else ("", "", "")
     return Gpu(
         index=int(parts[0][:9]),
         name=name[:80],
@@ -106,6 +107,7 @@ def _gpu(line: str, extra: tuple[str, ...]) -> Gpu | None:
         memory_free=_whole(free),
         capability=capability if re.match(r"\d+\.\d+$", capability) else None,
         mig={"Enabled": True, "Disabled": False}.get(mig),
+        mode=mode[:40],
     )
 
 
@@ -136,6 +138,17 @@ def modprobe(host: Host) -> bool | None:
     """Whether nvidia-modprobe is there and may create nodes for a user."""
     path = host.find("nvidia-modprobe", ("/usr/bin",))
     return None if path is None else bool((host.mode(path) or 0) & 0o4000)
+
+
+def blacklisted(host: Host) -> tuple[str, ...]:
+    """The files that keep the kernel from loading the NVIDIA module."""
+    found = []
+    for folder in ("/etc/modprobe.d", "/run/modprobe.d", "/lib/modprobe.d"):
+        for name in host.list(folder)[:200]:
+            text = host.read(f"{folder}/{name}", 1 << 16).value or ""
+            if re.search(r"^\s*blacklist\s+nvidia\s*$", text, re.M):
+                found.append(f"{folder}/{name}")
+    return tuple(found)
 
 
 def user_driver(host: Host, python: Python, about_nodes: tuple[Node, ...]) -> Value[Driver]:

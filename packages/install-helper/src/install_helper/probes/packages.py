@@ -19,6 +19,7 @@ INTERESTING = re.compile(
     r"onnxruntime-gpu|numpy|scipy|ml-dtypes|flax|pip|uv|intel-extension-for-openxla)$"
 )
 CHECKED = re.compile(r"(nvidia-.*|jax.*-(plugin|pjrt)|jaxlib|libtpu)$")
+TAGGED = re.compile(r"(jaxlib|jax-.*-plugin|numpy|scipy|ml-dtypes)$")
 CONDA_NAMES = re.compile(
     r"(jaxlib?|cuda-version|cuda-nvcc.*|cudatoolkit|cudnn|nccl|libcublas|numpy|python|"
     r"jax-cuda\d+-(plugin|pjrt))-\d"
@@ -74,7 +75,14 @@ def distribution(host: Host, path: str, folder: str) -> Distribution | None:
         installer=(host.read(f"{path}/{folder}/INSTALLER", 100).value or "").strip()[:40],
         requires=tuple(re.findall(r"^Requires-Dist:\s*(.+?)\s*$", header, re.M)[:500]),
         missing=missing_files(host, path, folder) if CHECKED.match(name) else (),
+        tags=wheel_tags(host, path, folder) if TAGGED.match(name) else (),
     )
+
+
+def wheel_tags(host: Host, path: str, folder: str) -> tuple[str, ...]:
+    """What a wheel was built for, such as ``cp312-cp312-manylinux_2_27_x86_64``."""
+    text = host.read(f"{path}/{folder}/WHEEL", 1 << 14).value or ""
+    return tuple(re.findall(r"^Tag:\s*(\S+)", text, re.M)[:20])
 
 
 def missing_files(host: Host, path: str, folder: str) -> tuple[str, ...]:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import platform
 import re
+import sys
 
 from install_helper.facts import System
 from install_helper.host import Host
 from install_helper.values import Value, absent, failed, known, skipped
 
+MAC_VERSION = "/System/Library/CoreServices/SystemVersion.plist"
+ELF_MACHINES = {3: "i686", 21: "ppc64le", 22: "s390x", 40: "armv7l", 62: "x86_64", 183: "aarch64",
+                243: "riscv64"}  # fmt: skip
 CONTAINER_WORDS = ("docker", "kubepods", "containerd", "libpod", "lxc")
 
 
 def probe(host: Host) -> System:
     """Read the operating system."""
     name = system_name(host)
-    machine = known(host.description.machine or platform.machine(), "platform.machine")
+    machine = architecture(host)
     kernel = host.read("/proc/sys/kernel/osrelease")
     mac = name.value == "Darwin"
     return System(
@@ -32,6 +36,7 @@ def probe(host: Host) -> System:
         modules=modules(host),
         secure_boot=secure_boot(host),
         tegra=tegra(host),
+        shared_memory=shared_memory(host),
     )
 
 
@@ -46,13 +51,31 @@ def system_name(host: Host) -> Value[str]:
     return known("Linux" if host.simulated else platform.system(), "platform.system")
 
 
+def architecture(host: Host) -> Value[str]:
+    """The machine's architecture; of another root, that of its programs."""
+    if host.description.machine:
+        return known(host.description.machine, "description")
+    for path in ("/bin/sh", "/usr/bin/env", "/bin/bash") if host.simulated else ():
+        head = host.head(path, 20)
+        if head[:4] == b"\x7fELF" and len(head) == 20:
+            number = int.from_bytes(head[18:20], "big" if head[5] == 2 else "little")
+            return known(ELF_MACHINES.get(number, f"ELF machine {number}"), path)
+    return known(platform.machine(), "platform.machine")
+
+
 def distribution(host: Host) -> Value[str]:
-    """The name and version in os-release."""
+    """The name and version in os-release, or of macOS."""
+    text = host.read(MAC_VERSION, 1 << 14)
+    match = re.search(r"ProductVersion</key>\s*<string>([\d.]+)<", text.value or "")
+    if match:
+        return known(f"macOS {match[1]}", MAC_VERSION)
     for path in ("/etc/os-release", "/usr/lib/os-release"):
         text = host.read(path)
         if text.is_known:
             fields = dict(re.findall(r"^(ID|VERSION_ID)=[\"']?([\w.-]+)", text.value or "", re.M))
             return known(f"{fields.get('ID', '?')} {fields.get('VERSION_ID', '')}".strip(), path)
+    if host.root is None and sys.platform == "win32":
+        return known(f"Windows {platform.version()}"[:60], "platform.version")
     return absent("/etc/os-release")
 
 
@@ -187,3 +210,14 @@ def tegra(host: Host) -> Value[bool]:
         return known(True, "/etc/nv_tegra_release")
     text = host.read("/proc/device-tree/compatible", 4096)
     return known("tegra" in (text.value or ""), text.source)
+
+
+def shared_memory(host: Host) -> Value[int]:
+    """The size in MiB that /dev/shm was mounted with."""
+    for path in ("/proc/mounts", "/proc/self/mounts"):
+        text = host.read(path).value or ""
+        match = re.search(r"^\S+ /dev/shm tmpfs \S*?\bsize=(\d{1,12})([kmg]?)\b", text, re.M)
+        if match:
+            scale = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}[match[2]]
+            return known(int(match[1]) * scale >> 20, path)
+    return absent("/proc/mounts", "no size given")

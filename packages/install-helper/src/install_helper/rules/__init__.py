@@ -8,6 +8,7 @@ from install_helper.rules import (
     other,
     platforms,
     releases,
+    settings,
     wheels,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "other",
     "platforms",
     "releases",
+    "settings",
     "wheels",
 ]

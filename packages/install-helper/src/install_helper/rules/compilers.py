@@ -26,7 +26,7 @@ def ptxas_least(reading: Reading) -> str | None:
     return reading.build["cuda_min"] if reading.build else None
 
 
-@rule(unless=("C23",))
+@rule(unless=("C23", "C71"))
 def ptxas_too_old(reading: Reading) -> Iterator[Finding]:
     """A ptxas that is found before the newest one is older than the build wants."""
     least, tools = ptxas_least(reading), reading.facts.cuda.ptxas
@@ -88,7 +88,8 @@ def libdevice_missing(reading: Reading) -> Iterator[Finding]:
     seen = [Seen("nvvm/libdevice/libdevice.10.bc is in no wheel, /usr/local/cuda or /opt/cuda")]
     if kit:
         seen.append(Seen(f"it is in the toolkit {kit.version or ''}", kit.path))
-        line = f"export XLA_FLAGS=--xla_gpu_cuda_data_dir={kit.path}"
+        flags = f"{reading.env('XLA_FLAGS') or ''} --xla_gpu_cuda_data_dir={kit.path}".strip()
+        line = commands.export(reading, "XLA_FLAGS", flags)
         steps = [Step("Lead XLA to it", line)]
     else:
         name = "nvidia-nvvm" if reading.cuda_major == 13 else "nvidia-cuda-nvcc-cu12"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from install_helper import commands
 from install_helper.findings import Finding, Seen, Step, found, rule
 from install_helper.reading import Reading
 
+FRACTION = "XLA_PYTHON_CLIENT_MEM_FRACTION"
 START = {
     "docker": "docker run --gpus all IMAGE",
     "podman": "podman run --device nvidia.com/gpu=all IMAGE",
@@ -59,7 +61,8 @@ def wsl_with_linux_driver(reading: Reading) -> Iterator[Finding]:
     if others:
         branch = re.match(r"(\d{3})", others[0].version or "")
         name = f"'^libnvidia-compute-{branch[1] if branch else ''}.*'"
-        line = f"sudo apt-get purge {name} '^nvidia-driver-.*'"
+        apt = reading.distribution in ("ubuntu", "debian")
+        line = f"sudo apt-get purge {name} '^nvidia-driver-.*'" if apt else ""
         yield found(
             "C09",
             [node, Seen(f"a Linux driver's libcuda {others[0].version or ''}", others[0].path)],
@@ -72,6 +75,58 @@ def wsl_with_linux_driver(reading: Reading) -> Iterator[Finding]:
             [node, Seen("the loader does not search /usr/lib/wsl/lib", "/etc/ld.so.conf.d")],
             [Step("Add it to the loader's path", line)],
         )
+
+
+@rule()
+def wsl_1(reading: Reading) -> Iterator[Finding]:
+    """WSL1, which passes no GPU through, and a CUDA build."""
+    if reading.wsl == 1 and reading.has_cuda_build and not reading.wants_cpu:
+        kernel = reading.facts.system.kernel
+        yield found(
+            "C72",
+            [Seen(f"WSL1: kernel {kernel.value}", kernel.source), Seen("no /dev/dxg", "/dev")],
+            [Step("In Windows, turn it into WSL2", "wsl --set-version DISTRIBUTION 2")],
+        )
+
+
+@rule(unless=("C72", "C08", "C42", "C50"))
+def no_gpu_at_all(reading: Reading) -> Iterator[Finding]:
+    """A CUDA build where no NVIDIA GPU is: right where the CPU is meant."""
+    cards = reading.facts.cards
+    if not reading.has_cuda_build or reading.wants_cpu or reading.container or reading.wsl:
+        return
+    if cards.is_known and not reading.has_gpu and reading.facts.nvidia.smi_path is None:
+        what = Seen(f"a build for CUDA {reading.cuda_major or '?'}", "sys.path")
+        yield found("C73", [what, Seen("no NVIDIA card on the bus", cards.source)])
+
+
+@rule()
+def small_shared_memory(reading: Reading) -> Iterator[Finding]:
+    """Several GPUs in a container with Docker's default of 64 MiB shared memory."""
+    size = reading.facts.system.shared_memory
+    count = len(reading.gpus) or sum(n.path != "/dev/dxg" for n in reading.gpu_nodes)
+    small = size.value is not None and size.value <= 64
+    if small and count > 1 and reading.container and reading.has_cuda_build:
+        yield found(
+            "C75",
+            [Seen(f"/dev/shm has {size.value} MiB, {count} GPUs", size.source)],
+            [Step("Start the container with more", "docker run --gpus all --shm-size=1g IMAGE")],
+        )
+
+
+@rule(unless=("C05", "C06", "C08"))
+def prohibited(reading: Reading) -> Iterator[Finding]:
+    """The administrator forbade computing on a GPU, or allows one process that is there."""
+    holders = reading.facts.nvidia.holders.value or ()
+    for gpu in reading.gpus:
+        if gpu.mode == "Prohibited" or (gpu.mode == "Exclusive_Process" and holders):
+            seen = [
+                Seen(f"GPU {gpu.index}: compute mode {gpu.mode}", reading.facts.nvidia.gpus.source)
+            ]
+            seen += [Seen(f"process {pid} has a GPU", "nvidia-smi") for pid, _ in holders[:3]]
+            line = f"sudo nvidia-smi -i {gpu.index} -c DEFAULT"
+            yield found("C56", seen, [Step("Allow several processes, or end that one", line)])
+            return
 
 
 def visible(value: str, count: int, uuids: list[str]) -> tuple[int, str | None]:
@@ -101,7 +156,9 @@ def hidden_by_filter(reading: Reading) -> Iterator[Finding]:
     """CUDA_VISIBLE_DEVICES hides devices."""
     for name in ("CUDA_VISIBLE_DEVICES", "JAX_CUDA_VISIBLE_DEVICES"):
         value = reading.env(name)
-        if value is None or value == "all" or not reading.sees_gpu or reading.wants_cpu:
+        if value is None or not reading.sees_gpu or reading.wants_cpu:
+            continue
+        if value == "all" and name == "JAX_CUDA_VISIBLE_DEVICES":
             continue
         count = len(reading.gpus) or len(reading.gpu_nodes)
         uuids = [g.uuid for g in reading.gpus] + list(
@@ -110,7 +167,7 @@ def hidden_by_filter(reading: Reading) -> Iterator[Finding]:
         shown, wrong = visible(value, count, uuids)
         if wrong is None:
             continue
-        steps = [Step("Unset it, or list devices that exist", f"unset {name}")]
+        steps = [Step("Unset it, or list devices that exist", commands.unset(reading, name))]
         if value == "NoDevFiles" or (not value and reading.env("SLURM_JOB_ID")):
             steps.append(Step("In Slurm ask for a GPU", "srun --gres=gpu:1 COMMAND"))
         yield found(
@@ -201,7 +258,27 @@ def node_permission(reading: Reading) -> Iterator[Finding]:
         )
 
 
-@rule(unless=("C05", "C06", "C08", "C10"))
+@rule()
+def amd_hidden(reading: Reading) -> Iterator[Finding]:
+    """HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES hides AMD GPUs."""
+    count = len(reading.facts.rocm.gpus)
+    for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
+        value = reading.env(name)
+        if value is None or not count or not reading.rocm_plugins or reading.wants_cpu:
+            continue
+        shown, wrong = visible(value, count, [])
+        if wrong is not None:
+            yield found(
+                "C10",
+                [
+                    Seen(f'{name}="{value[:80]}"', "environment"),
+                    Seen(f"{count} GPU(s) there, {shown} visible", "/sys/class/kfd"),
+                ],
+                [Step("Unset it, or list devices that exist", commands.unset(reading, name))],
+            )
+
+
+@rule(unless=("C05", "C06", "C08", "C10", "C74"))
 def memory_taken(reading: Reading) -> Iterator[Finding]:
     """Others hold GPU memory, and the client wants three quarters of it."""
     if not reading.has_cuda_build or not reading.gpus:
@@ -209,7 +286,7 @@ def memory_taken(reading: Reading) -> Iterator[Finding]:
     fraction = _fraction(reading)
     if (reading.env("XLA_PYTHON_CLIENT_PREALLOCATE") or "").lower() in ("false", "0"):
         return
-    off = "export XLA_PYTHON_CLIENT_PREALLOCATE=false"
+    off = commands.export(reading, "XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     for gpu in reading.gpus:
         if not gpu.memory_total or gpu.memory_free is None:
             continue
@@ -227,7 +304,7 @@ def memory_taken(reading: Reading) -> Iterator[Finding]:
                 Step("Let memory be taken as needed", off),
                 Step(
                     "or end the other process, or take a smaller share",
-                    f"export XLA_PYTHON_CLIENT_MEM_FRACTION={max(free - 0.05, 0.05):.2f}",
+                    commands.export(reading, FRACTION, f"{max(free - 0.05, 0.05):.2f}"),
                 ),
             ]
             yield found("C51", seen[:5], steps)
@@ -236,7 +313,7 @@ def memory_taken(reading: Reading) -> Iterator[Finding]:
         yield found(
             "C51",
             [Seen(f"XLA_PYTHON_CLIENT_MEM_FRACTION={fraction:g}", "environment")],
-            [Step("Leave room for the libraries", "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.85")],
+            [Step("Leave room for the libraries", commands.export(reading, FRACTION, "0.85"))],
         )
 
 

@@ -7,9 +7,21 @@ from collections.abc import Iterator
 from install_helper import commands, matrix
 from install_helper.findings import Finding, Seen, Step, found, rule
 from install_helper.plan import Request, solve
+from install_helper.probes.cuda import NIX_DRIVER
 from install_helper.reading import Reading
 from install_helper.versions import numbers, older
 
+# The commands of the distributions whose names of packages are known; others get the words alone.
+COMPUTE_PART = {
+    "ubuntu": "sudo apt-get install libnvidia-compute-{branch}",
+    "debian": "sudo apt-get install libcuda1",
+    "arch": "sudo pacman -S nvidia-utils",
+}
+INSTALL_DRIVER = {
+    "ubuntu": "sudo ubuntu-drivers install",
+    "debian": "sudo apt-get install nvidia-driver",
+    "arch": "sudo pacman -S nvidia",
+}
 UNREACHABLE = ("C05", "C06", "C07", "C08", "C09", "C12")
 INIT = {
     2: ("out of memory", "Free memory of the GPU or raise the limits of the process."),
@@ -28,7 +40,7 @@ INIT = {
 def install_step(reading: Reading, text: str = "Install the build for this machine") -> list[Step]:
     """The recommended install command, or why there is none."""
     plan = solve(reading, Request())
-    steps = [Step("Remove the other CUDA family first", line) for line in plan.before]
+    steps = [Step("First", line) for line in plan.before]
     if plan.fits:
         return [*steps, Step(text, plan.command)]
     return [Step(plan.blocked[0])]
@@ -167,6 +179,11 @@ def no_kernel_module(reading: Reading) -> Iterator[Finding]:
         Seen("no NVIDIA kernel module is loaded", "/proc/driver/nvidia/version"),
     ]
     steps = []
+    for path in nvidia.blacklisted[:1]:
+        seen.append(Seen("the nvidia module is kept from loading", path))
+        steps.append(Step("Let it load: on a laptop switch the GPU on, else remove that line"))
+        if reading.distribution == "ubuntu":
+            steps[-1] = Step("Switch the GPU on, then reboot", "sudo prime-select on-demand")
     if "nouveau" in modules or card.driver == "nouveau":
         seen.append(Seen("the nouveau driver is loaded", "/proc/modules"))
         line = 'echo "blacklist nouveau" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf'
@@ -174,14 +191,17 @@ def no_kernel_module(reading: Reading) -> Iterator[Finding]:
     if reading.facts.system.secure_boot.value:
         seen.append(Seen("Secure Boot is on", reading.facts.system.secure_boot.source))
         steps.append(Step("Enrol the key that signs the module", "sudo mokutil --import KEY.der"))
-    kernel = reading.facts.system.kernel.value or "$(uname -r)"
-    steps.append(
-        Step(
-            "Install the driver's packages, or rebuild the module for this kernel",
-            f"sudo dkms autoinstall -k {kernel}",
-        )
-    )
-    yield found("C06", seen, steps)
+    yield found("C06", seen, [*steps, *([] if nvidia.blacklisted else _driver_steps(reading))])
+
+
+def _driver_steps(reading: Reading) -> list[Step]:
+    """Rebuild the module where the driver's other parts are there, else install the driver."""
+    if reading.facts.nvidia.smi_path or reading.reachable("libcuda"):
+        kernel = reading.facts.system.kernel.value
+        line = f"sudo dkms autoinstall -k {commands.quote(kernel)}" if kernel else ""
+        return [Step("Rebuild the module for this kernel, then reboot", line)]
+    line = INSTALL_DRIVER.get(reading.distribution, "")
+    return [Step("Install NVIDIA's driver with the system's packages, then reboot", line)]
 
 
 @rule(unless=("C09", "C08", "C05"))
@@ -209,8 +229,11 @@ def libcuda_missing(reading: Reading) -> Iterator[Finding]:
         seen.append(Seen(f"NVIDIA_DRIVER_CAPABILITIES={asked or ''}", "environment"))
         line = "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE"
         yield found("C07", seen, [Step("Start the container with the compute capability", line)])
+    elif hidden and hidden[0].path.startswith(NIX_DRIVER):
+        line = commands.export(reading, "LD_LIBRARY_PATH", NIX_DRIVER)
+        yield found("C07", seen, [Step("Lead the loader to NixOS's driver", line)])
     else:
-        line = f"sudo apt-get install libnvidia-compute-{branch}"
+        line = COMPUTE_PART.get(reading.distribution, "").format(branch=branch)
         yield found("C07", seen, [Step("Install the compute part of the same driver", line)])
 
 

@@ -9,7 +9,14 @@ from install_helper import commands
 from install_helper.facts import Library
 from install_helper.findings import Finding, Seen, Step, found, rule
 from install_helper.reading import SHARED_WHEELS, Reading
-from install_helper.versions import at_least, numbers, older, requirement, satisfies
+from install_helper.versions import (
+    at_least,
+    marker_holds,
+    numbers,
+    older,
+    requirement,
+    satisfies,
+)
 
 STEMS = (
     "libnvJitLink",
@@ -40,7 +47,7 @@ def _pairs(reading: Reading) -> Iterator[tuple[Library, Library]]:
 
 def _loader_steps(reading: Reading) -> list[Step]:
     return [
-        Step("Unset it for this process", "unset LD_LIBRARY_PATH"),
+        Step("Unset it for this process", commands.unset(reading, "LD_LIBRARY_PATH")),
         Step("or take the CUDA directories out of it where it is set"),
     ]
 
@@ -136,13 +143,17 @@ def _pinned_by_torch(reading: Reading, name: str) -> bool:
 
 
 def torch_pins(reading: Reading) -> list[tuple[str, str, str]]:
-    """The NVIDIA wheels that torch or tensorflow pins: name, bounds, whose."""
-    found_pins = []
+    """The NVIDIA wheels that torch or tensorflow pins: name, bounds, whose.
+
+    Those of an extra count for nothing: the metadata do not tell whether it was asked for.
+    """
+    found_pins, environment = [], reading.environment()
     for owner in ("torch", "tensorflow"):
         item = reading.installed.get(owner)
         for line in item.requires if item else ():
             asked = requirement(line)
-            if asked and asked.name.startswith("nvidia-") and asked.bounds:
+            ours = asked and asked.name.startswith("nvidia-") and asked.bounds
+            if asked and ours and marker_holds(asked.marker, environment):
                 found_pins.append((asked.name, asked.bounds, owner))
     return found_pins
 
@@ -229,7 +240,8 @@ def cudnn_off_the_path(reading: Reading) -> Iterator[Finding]:
             [
                 Step(
                     "Tell the loader",
-                    f"echo {folder} | sudo tee /etc/ld.so.conf.d/cuda.conf && sudo ldconfig",
+                    f"echo {commands.quote(folder)} | sudo tee /etc/ld.so.conf.d/cuda.conf "
+                    "&& sudo ldconfig",
                 )
             ],
         )

@@ -218,7 +218,7 @@ def missing_backend(reading: Reading) -> Iterator[Finding]:
                 Seen(f"{name}={value[:80]}", "environment"),
                 Seen(f"nothing installed serves '{word[:40]}'", "sys.path"),
             ],
-            [Step("Unset it, or list what is there", f"unset {name}")],
+            [Step("Unset it, or list what is there", commands.unset(reading, name))],
         )
         return
 

@@ -106,6 +106,56 @@ def windows(reading: Reading) -> Iterator[Finding]:
         )
 
 
+@rule(unless=("C39", "C40", "C41", "C42", "C43", "C44"))
+def no_wheel_for_platform(reading: Reading) -> Iterator[Finding]:
+    """A system or an architecture that no wheel is built for, or a 32-bit Python."""
+    bits, machine = reading.facts.python.bits.value, reading.machine
+    if reading.jaxlib or not (reading.system and machine) or reading.python is None:
+        return
+    if reading.platform is None or bits == 32:
+        what = f"{reading.system} on {machine}" + (", a 32-bit Python" if bits == 32 else "")
+        steps = [Step("Use a 64-bit Python" if reading.platform else "Use another machine")]
+        yield found("C69", [Seen(what, reading.facts.system.machine.source)], steps)
+
+
+@rule(unless=("C59",))
+def built_for_another(reading: Reading) -> Iterator[Finding]:
+    """A compiled package whose wheel is of another Python or architecture."""
+    seen = []
+    for item in reading.installed.values():
+        if item.tags and not any(_runs_here(reading, tag) for tag in item.tags):
+            seen.append((item, Seen(f"{item.name} {item.version}: {item.tags[0]}", item.location)))
+    if not seen:
+        return
+    leaks = [p for p in (reading.env("PYTHONPATH") or "").split(":") if p]
+    if any(item.location.startswith(tuple(leaks)) for item, _ in seen) if leaks else False:
+        steps = [Step("Take it off the module path", commands.unset(reading, "PYTHONPATH"))]
+    else:
+        pins = (f"{item.name}=={item.version}" for item, _ in seen[:4])
+        steps = [
+            Step("Unpack them again for this Python", commands.reinstall(reading, *pins)),
+            Step("or make the environment anew"),
+        ]
+    ours = Seen(f"this is Python {reading.python} on {reading.machine}", "sys.version")
+    yield found("C70", [*(s for _, s in seen[:4]), ours], steps)
+
+
+def _runs_here(reading: Reading, tag: str) -> bool:
+    """Whether a wheel's tag allows this Python and machine; true where that is not known."""
+    python, abi, place = (*tag.split("-", 2), "", "")[:3]
+    number, machine = (reading.python or "").replace(".", ""), (reading.machine or "").lower()
+    if not number or not machine:
+        return True
+    if python.startswith("cp") and not abi.startswith("abi3"):
+        free = reading.facts.python.free_threaded.value
+        if python != f"cp{number}" or (abi.startswith("cp") and abi.endswith("t") != bool(free)):
+            return False
+    known = ("x86_64", "aarch64", "arm64", "amd64", "i686", "ppc64le", "armv7l", "riscv64")
+    names = {name for name in known if name in place}
+    same = {"amd64": "x86_64", "arm64": "aarch64"}
+    return not names or same.get(machine, machine) in {same.get(name, name) for name in names}
+
+
 @rule()
 def musl(reading: Reading) -> Iterator[Finding]:
     """A musl system."""
@@ -192,7 +242,9 @@ def other_environment(reading: Reading) -> Iterator[Finding]:
                 [Seen(f"{name}={active}", "environment"), Seen(f"this Python: {python.prefix}")],
                 [
                     Step(
-                        "Run the Python of the active environment", f"{active}/bin/python --version"
+                        "Examine the Python of the active environment",
+                        "install-helper doctor --interpreter "
+                        + commands.quote(f"{active}/bin/python"),
                     )
                 ],
             )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from install_helper import commands, matrix
 from install_helper.findings import Finding, Seen, Step, found, rule
+from install_helper.plan import Request, solve
 from install_helper.reading import Reading
 from install_helper.rules.driver import install_step
 from install_helper.versions import (
@@ -138,8 +139,49 @@ def leftover_plugin(reading: Reading) -> Iterator[Finding]:
         line = commands.uninstall(reading, *(names or ["jax-cuda12-plugin", "jax-cuda12-pjrt"]))
         steps = [Step("Remove the leftover", line)]
         if folders and not names:
-            steps = [Step("No package owns the folder: delete it", f"rm -r {folders[0]}")]
+            steps = [
+                Step(
+                    "No package owns the folder: delete it",
+                    commands.remove_folder(reading, folders[0]),
+                )
+            ]
         yield found(id, seen, steps)
+
+
+@rule()
+def orphaned_plugin_folder(reading: Reading) -> Iterator[Finding]:
+    """A plugin's folder that no installed package owns; jax imports it all the same."""
+    for name, path in reading.facts.packages.plugin_folders:
+        match = re.match(r"xla_(cuda|rocm)(\d+)$", name)
+        owner = f"jax-{match[1]}{match[2]}-pjrt" if match else ""
+        if not match or reading.local_label or reading.conda_cuda or not reading.jaxlib:
+            continue
+        halves = (owner, owner.replace("pjrt", "plugin"))
+        if not any(half in reading.installed for half in halves):
+            yield found(
+                "C34",
+                [Seen(f"no {owner} is installed, its folder is there", path)],
+                [Step("Delete what no package owns", commands.remove_folder(reading, path))],
+                title="A leftover plugin folder that no package owns",
+            )
+            return
+
+
+@rule()
+def two_cuda_plugins(reading: Reading) -> Iterator[Finding]:
+    """Plugins of two CUDA majors in one environment."""
+    if len(reading.plugins) < 2 or reading.local_label:
+        return
+    items = [reading.plugins[major] for major in sorted(reading.plugins)]
+    plan = solve(reading, Request())
+    steps = [Step("First remove one", line) for line in plan.before]
+    if plan.fits and plan.target.startswith("cuda"):
+        steps.append(Step("then install the other again", plan.command))
+    yield found(
+        "C71",
+        [Seen(f"{item.name} {item.version}", item.location) for item in items],
+        steps if plan.before else (),
+    )
 
 
 @rule()
@@ -266,7 +308,9 @@ def conda_build(reading: Reading) -> Iterator[Finding]:
                 Seen(f"jaxlib {item.version} by {item.installer}", item.location),
             ],
             [
-                Step("Keep to one: remove pip's copy", "python -m pip uninstall -y jax jaxlib"),
+                Step(
+                    "Keep to one: remove pip's copy", commands.uninstall(reading, "jax", "jaxlib")
+                ),
                 Step(
                     "then let conda put its own back",
                     commands.conda_install(

@@ -229,7 +229,7 @@ def suffixed_names(reading: Reading) -> Iterator[Finding]:
 )
 def requirement_not_met(reading: Reading) -> Iterator[Finding]:
     """Any installed package of the family whose own requirements what is installed breaks."""
-    environment = _environment(reading)
+    environment = reading.environment()
     seen = []
     for item in reading.installed.values():
         if not re.match(r"(jax.*|covector.*|ml-dtypes)$", item.name):
@@ -249,17 +249,3 @@ def requirement_not_met(reading: Reading) -> Iterator[Finding]:
             [s for s, _ in seen[:4]],
             [Step("Bring them together", commands.install(reading, *names[:4]))],
         )
-
-
-def _environment(reading: Reading) -> dict[str, str]:
-    system = reading.system or ""
-    return {
-        "sys_platform": {"Linux": "linux", "Darwin": "darwin", "Windows": "win32"}.get(system, ""),
-        "platform_system": system,
-        "platform_machine": reading.machine or "",
-        "python_version": reading.python or "",
-        "python_full_version": reading.facts.python.version.value or "",
-        "os_name": "nt" if system == "Windows" else "posix",
-        "implementation_name": "cpython",
-        "platform_python_implementation": "CPython",
-    }
