@@ -9,8 +9,9 @@ from packaging.requirements import Requirement
 
 # Programs whose arguments are fixed words of ours: how many there must be at least.
 PLAIN = {
-    "sudo": 1, "echo": 1, "grep": 2, "unset": 1, "docker": 2, "podman": 2, "apptainer": 3, "singularity": 3,
-    "srun": 2, "wsl": 1, "rm": 2, "rmdir": 1, "ps": 2, "set": 1, "install-helper": 2,
+    "sudo": 1, "echo": 1, "grep": 2, "unset": 1, "docker": 2, "podman": 2, "apptainer": 3,
+    "singularity": 3, "srun": 2, "wsl": 1, "rm": 2, "rmdir": 1, "ps": 2, "set": 1,
+    "install-helper": 2,
 }  # fmt: skip
 PIP_OPTIONS = {"--upgrade": 0, "--force-reinstall": 0, "--no-deps": 0, "-f": 1, "-y": 0,
                "--break-system-packages": 0, "--no-index": 0, "--find-links": 1}  # fmt: skip

@@ -75,7 +75,7 @@ def _make_plugin_client(platform: str) -> Any:
 
 def _platforms() -> list[str]:
     """Platforms to try, best first."""
-    wanted = config.jax_platforms
+    wanted: str | None = config.jax_platforms
     if wanted:
         return [_ALIASES.get(p, p) for p in wanted.split(",")]
     found = [p for p in _PLUGINS if _plugin_library(p) is not None]
@@ -115,14 +115,35 @@ def default_backend() -> str:
     >>> covector.default_backend() in ("cpu", "gpu", "tpu", "cuda")
     True
     """
-    errors = []
+    errors: list[str] = []
     for platform in _platforms():
         try:
             get_client(platform)
-            return platform
         except Exception as error:
             errors.append(f"{platform}: {error}")
+            continue
+        if platform == "cpu" and not config.jax_platforms:
+            _say_why_cpu(errors)
+        return platform
     raise RuntimeError("No backend could be initialized: " + "; ".join(errors))
+
+
+# Nodes that the drivers of NVIDIA GPUs and of TPUs make.
+_ACCELERATOR_NODES = ("/dev/nvidiactl", "/dev/accel0")
+
+
+def _say_why_cpu(errors: list[str]) -> None:
+    """Warn where the CPU stands in for an accelerator: its plugin fails, or is not installed."""
+    node = next((path for path in _ACCELERATOR_NODES if os.path.exists(path)), None)
+    if not errors and node is None:
+        return
+    import logging
+
+    logging.getLogger("covector").warning(
+        "No accelerator found, the CPU is used (%s). Run 'install-helper doctor': it finds the "
+        "cause and says what to install.",
+        "; ".join(errors) or f"{node} is there, and no plugin for it is installed",
+    )
 
 
 def devices(backend: str | None = None) -> list[Any]:
