@@ -1,6 +1,17 @@
 """All workloads, by topic, in the order of the report."""
 
-from . import autodiff, compiled, control, eager, operators, pairwise, random, start, transformer
+from . import (
+    autodiff,
+    compiled,
+    control,
+    eager,
+    numpy_functions,
+    operators,
+    pairwise,
+    random,
+    start,
+    transformer,
+)
 
 WORKLOADS = [
     *start.WORKLOADS,
@@ -12,4 +23,5 @@ WORKLOADS = [
     *transformer.WORKLOADS,
     *random.WORKLOADS,
     *pairwise.WORKLOADS,
+    *numpy_functions.WORKLOADS,
 ]
