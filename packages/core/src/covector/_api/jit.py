@@ -214,7 +214,7 @@ class _Jit:
         outs = current_trace_state.value.call(jaxpr, args)
         return outs[0] if single else out_tree.unflatten(outs)
 
-    def stage(self, args: tuple, kwargs: dict) -> tuple[Staged, list[Any]]:
+    def stage(self, args: tuple, kwargs: dict) -> tuple[Staged, Sequence[Any]]:
         """The program for a call's signature, and the call's dynamic leaves."""
         fun, static_key, args, kwargs = self._split(args, kwargs)
         leaves, tree = hide_float0(*dispatch_registry.flatten((args, kwargs)))

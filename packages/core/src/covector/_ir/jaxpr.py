@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ NO_EFFECTS: frozenset = frozenset()
 _MEMO_BOUND = 1024
 
 
+@final
 class Var:
     """A variable: a place for a value of one type. Identity is all that it has."""
 
@@ -46,6 +47,7 @@ class Var:
         return f"Var:{self.aval!r}"
 
 
+@final
 class Literal:
     """A constant written into the program: a scalar, or a small array inside Covector's rules."""
 

@@ -10,9 +10,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import jaxlib._hlo as _hlo
 import jaxlib._jax as _jaxlib
 import numpy as np
-from jaxlib import _hlo
 
 from covector._config import config, trace_context
 from covector._ir.avals import ShapedArray

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
+import jaxlib._hlo as _hlo
 import numpy as np
-from jaxlib import _hlo
 
 Axes = tuple[tuple[int, ...], ...]
 Sizes = tuple[int, ...]

@@ -69,7 +69,7 @@ class StageTrace(Trace):
         self.invars: list[Var] = []
         self.eqns: list[Equation] = []
         self.consts: list[Any] = []
-        self.const_of: dict[int, Atom] = {}
+        self.const_of: dict[int, Var] = {}
 
     def new_input(self, aval: ShapedArray) -> StageTracer:
         """A tracer for a further input of the program."""

@@ -11,7 +11,7 @@ The five traces are `EvalTrace` (below), `StageTrace` (`stage.py`), and `JVPTrac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jaxlib._jax as _jaxlib
 import numpy as np
@@ -23,6 +23,11 @@ from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
 from covector._trace.caches import Memo
 from covector.errors import UnexpectedTracerError
+
+if TYPE_CHECKING:
+    from covector._run.array_type import Array as _Operators
+else:
+    _Operators = object
 
 
 class Trace:
@@ -130,7 +135,7 @@ class use_base_trace(use_trace):
         staging_state.set_local(self.old_staging)
 
 
-class Tracer:
+class Tracer(_Operators):
     """A value inside a transformation. Array operators and methods are attached to this class."""
 
     __slots__ = ("__weakref__", "_trace", "aval")

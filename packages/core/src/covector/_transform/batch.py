@@ -146,6 +146,8 @@ class BatchTrace(Trace):
 
     __slots__ = ("axis",)
 
+    parent: Trace
+
     def __init__(self, parent: Trace, axis: BatchAxis):
         super().__init__(parent)
         self.axis = axis
@@ -154,9 +156,9 @@ class BatchTrace(Trace):
         values, dims = self.split(args)
         parent = self.parent
         if dims.count(None) == len(dims) and not uses_axis(jaxpr, self.axis):
-            return parent.call(jaxpr, values)  # type: ignore[union-attr]
+            return parent.call(jaxpr, values)
         derived, out_dims = batch(jaxpr, self.axis, tuple(dims))
-        outs = parent.call(derived, values)  # type: ignore[union-attr]
+        outs = parent.call(derived, values)
         return [
             x if d is None else BatchTracer(self, x, d, a)
             for x, d, a in zip(outs, out_dims, jaxpr.out_avals, strict=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from covector._ir.jaxpr import Jaxpr
-from covector._trace.primitive import LINEAR, Primitive
+from covector._trace.primitive import Primitive
 from covector._trace.stage import stage_rule
 from covector._trace.trace import (
     Trace,
@@ -79,9 +79,11 @@ def _apply_rule(jaxpr: Jaxpr, primals: list, tangents: list) -> tuple[list, list
         outs = primitive.bind(*primals, **eqn.params)
         outs = list(outs) if primitive.multiple_results else [outs]
         return outs, [None] * len(outs)
-    if primitive.jvp is None:
+    rule = primitive.jvp
+    if rule is None:
         raise NotImplementedError(f"The derivative of '{primitive.name}' is not defined.")
-    rule = linear_jvp(primitive) if primitive.jvp == LINEAR else primitive.jvp
+    if isinstance(rule, str):  # LINEAR
+        rule = linear_jvp(primitive)
     out, tangent = rule(primals, tangents, **eqn.params)
     if primitive.multiple_results:
         return list(out), list(tangent)
@@ -145,6 +147,8 @@ class JVPTrace(Trace):
     """Calls the derivative program of what it is asked to call, in its parent."""
 
     __slots__ = ()
+
+    parent: Trace
 
     def call(self, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
         primals, tangents = self.split(args)

@@ -239,6 +239,8 @@ class LinearizeTrace(Trace):
 
     __slots__ = ("num_nodes", "tape")
 
+    parent: Trace
+
     def __init__(self, parent: Trace):
         super().__init__(parent)
         self.tape: list[Any] = []
@@ -268,9 +270,9 @@ class LinearizeTrace(Trace):
                 mask.append(False)
         parent = self.parent
         if not inputs:
-            return parent.call(jaxpr, primals)  # type: ignore[union-attr]
+            return parent.call(jaxpr, primals)
         split = linearize(jaxpr, tuple(mask))
-        results = parent.call(split.forward, primals)  # type: ignore[union-attr]
+        results = parent.call(split.forward, primals)
         if True not in split.out_mask:
             return results[: split.num_outs]
         entry = (split, split.pick_residuals(primals, results))

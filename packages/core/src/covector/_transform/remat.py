@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from covector._ir.jaxpr import Equation, Jaxpr, Literal, Var, make_jaxpr_object
+from covector._ir.jaxpr import Atom, Equation, Jaxpr, Literal, Var, make_jaxpr_object
 from covector._trace.primitive import Linear, Primitive
 from covector._trace.stage import prune_equations
 from covector._transform.batch import batch
@@ -103,7 +103,7 @@ def _join(
     again: Sequence[Equation], kept: Sequence[Var], tangent: Jaxpr, wanted: Sequence[Any]
 ) -> Jaxpr:
     """The linear half, which first makes the residuals that are not kept."""
-    known = dict(zip(tangent.invars, wanted, strict=False))
+    known: dict[Atom, Any] = dict(zip(tangent.invars, wanted, strict=False))
     linear = [
         Equation(e.primitive, e.params, [known.get(a, a) for a in e.invars], e.outvars, e.source)
         for e in tangent.eqns

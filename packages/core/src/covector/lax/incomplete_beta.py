@@ -154,8 +154,8 @@ def _times_log(x: Any, log: Any) -> Any:
 
 
 def _density_slope(in_a: int, in_b: int, *args: Any) -> Any:
-    args = spread_together("betainc", *args)
-    return derivative(derivative(_density, 0, in_a), 1, in_b)(*args)
+    operands = spread_together("betainc", *args)
+    return derivative(derivative(_density, 0, in_a), 1, in_b)(*operands)
 
 
 def _bind_slope(in_a: int, in_b: int, *args: Any) -> Any:

@@ -31,6 +31,8 @@ from covector.lax._nary import FLOAT, elementwise, scalar_like, spread_together
 from covector.lax.elementwise import scale
 from covector.lax.special import digamma, lgamma
 
+Pair = tuple[Any, Any]
+
 # --- what users call ------------------------------------------------------------------------------
 
 
@@ -207,7 +209,7 @@ def _regions(a: Any, x: Any) -> tuple[Any, Any, Any]:
     return ordinary, uniform, by_series
 
 
-def _parts(a: Any, x: Any) -> tuple[Any, ...]:
+def _parts(a: Any, x: Any) -> tuple[Any, Any, Any, Pair, Pair, Pair]:
     """The regions, then the arguments, replaced by harmless ones where each way is not used."""
     ordinary, uniform, by_series = _regions(a, x)
     by_fraction = lax.bitwise_and(ordinary, lax.bitwise_not(lax.bitwise_or(uniform, by_series)))

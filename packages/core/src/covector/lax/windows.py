@@ -362,7 +362,7 @@ def _is_element(
         dilation = window.base_dilation[axis]
         places = start + window.window_strides[axis] * np.arange(count) - window.padding[axis][0]
         inside = (places >= 0) & (places < dilated_size(size, dilation)) & (places % dilation == 0)
-        there &= np.expand_dims(inside, [i for i in range(len(shape)) if i != axis])
+        there &= np.expand_dims(inside, tuple([i for i in range(len(shape)) if i != axis]))
     return there
 
 
