@@ -177,3 +177,96 @@ def test_refuses(name):
     call, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
         call()
+
+
+# --- zeros that are known as such ----------------------------------------------------------------
+
+JVP_RULE = """
+seen = []
+@jax.custom_jvp
+def f(a, b, c):
+    return lax.mul(a, b), c
+def rule(primals, tangents):
+    seen.append([type(t).__name__ == "SymbolicZero" for t in tangents])
+    zero = jax.custom_derivatives.SymbolicZero
+    ta, tb, tc = tangents
+    terms = [lax.mul(t, x) for t, x in ((ta, primals[1]), (tb, primals[0])) if type(t) is not zero]
+    out = zero.from_primal_value(primals[0]) if not terms else terms[0]
+    return f(*primals), (lax.add(*terms) if len(terms) == 2 else out, tc)
+f.defjvp(rule, symbolic_zeros=True)
+x = jnp.array(x)
+"""
+VJP_RULE = """
+seen = []
+@jax.custom_vjp
+def f(a, b):
+    return lax.mul(a["a"], b), a["a"]
+def forward(a, b):
+    seen.append([a["a"].perturbed, b.perturbed])
+    a, b = jax.custom_derivatives.custom_vjp_primal_tree_values((a, b))
+    return f(a, b), (a["a"], b)
+def backward(residuals, cts):
+    zero = jax.custom_derivatives.SymbolicZero
+    seen.append([type(ct) is zero for ct in cts])
+    ct = cts[0]
+    if type(ct) is zero:
+        return {"a": cts[1]}, ct
+    a, b = residuals
+    return {"a": lax.mul(ct, b)}, lax.mul(ct, a)
+f.defvjp(forward, backward, symbolic_zeros=True)
+g = lambda a, b: f({"a": a}, b)
+x = jnp.array(x)
+"""
+SYMBOLIC = [
+    (JVP_RULE, "jax.jvp(lambda a: f(a, 2.0, 3), (x[0],), (x[0],))[1][0]"),
+    (JVP_RULE, "jax.jvp(lambda c: f(x, x, c), (x,), (x,))[1]"),
+    (JVP_RULE, "jax.jvp(f, (x, x, x), (x, x, x))"),
+    (JVP_RULE, "jax.grad(lambda a: f(a, 2.0, 3.0)[0])(x[0])"),
+    (JVP_RULE, "jax.jit(jax.grad(lambda a: f(a, 2.0, 3.0)[0]))(x[0])"),
+    (JVP_RULE, "jax.jvp(jax.jit(lambda a: f(a, 2.0, 3.0)), (x,), (x,))"),
+    (JVP_RULE, "jax.jvp(jax.vmap(lambda a: f(a, 2.0, x)), (x,), (x,))"),
+    (JVP_RULE, "jax.vmap(jax.grad(lambda a: f(2.0, a, 3.0)[0]))(x)"),
+    (VJP_RULE, "jax.grad(lambda a: g(a, 2.0)[0])(x[0])"),
+    (VJP_RULE, "jax.grad(lambda a: g(a, 2.0)[1])(x[0])"),
+    (VJP_RULE, "jax.grad(lambda a, b: g(a, b)[0], (0, 1))(x[0], x[1])"),
+    (VJP_RULE, "jax.jit(jax.grad(lambda a: g(a, 2.0)[0]))(x[0])"),
+    (VJP_RULE, "jax.grad(jax.jit(lambda a: g(a, 2.0)[1]))(x[0])"),
+    (VJP_RULE, "jax.grad(lambda a: jnp.sum(jax.vmap(lambda u: g(u, 2.0)[1])(a)))(x)"),
+    (VJP_RULE, "jax.vmap(jax.grad(lambda b: g(2.0, b)[0]))(x)"),
+]
+
+
+def test_symbolic_zeros(oracle):
+    """Rules see the same zeros as in the oracle, and give the same derivatives."""
+    from oracle import Case
+
+    oracle.compare_many([Case(f"{rule}({call}, seen)", {"x": X}) for rule, call in SYMBOLIC])
+
+
+def test_symbolic_zero_is_no_array():
+    zero = cv.custom_derivatives.zero_from_primal(X, symbolic_zeros=True)
+    assert (zero.shape, zero.dtype, zero.ndim, zero.size) == ((3,), np.float32, 1, 3)
+    with pytest.raises(TypeError, match="SymbolicZero"):
+        lax.sin(zero)
+    assert cv.custom_derivatives.zero_from_primal(3).dtype == cv.float0
+    np.testing.assert_array_equal(cv.custom_derivatives.zero_from_primal(X), np.zeros(3))
+
+
+@pytest.mark.parametrize("symbolic_zeros", [False, True])
+def test_wrong_symbolic_zeros(symbolic_zeros):
+    """Of another shape, or from a rule that did not ask for them."""
+    f = cv.custom_jvp(lambda x: x)
+    wrong = cv.custom_derivatives.SymbolicZero(cv.typeof(X if symbolic_zeros else 1.0))
+    f.defjvp(lambda primals, tangents: (primals[0], wrong), symbolic_zeros=symbolic_zeros)
+    with pytest.raises(TypeError, match="f32\\[3\\]" if symbolic_zeros else "symbolic_zeros=True"):
+        cv.grad(f)(1.0)
+    g = cv.custom_vjp(lambda x: x)
+    wrong = cv.custom_derivatives.SymbolicZero(cv.typeof(X))
+    g.defvjp(lambda x: (x, None), lambda _, ct: (wrong,), symbolic_zeros=False)
+    with pytest.raises(ValueError, match="argument 0"):
+        cv.grad(g)(1.0)
+
+
+def test_values_of_something_else():
+    with pytest.raises(TypeError, match="custom_vjp_primal_tree_values"):
+        cv.custom_derivatives.custom_vjp_primal_tree_values({"a": 1.0})

@@ -12,18 +12,30 @@ from covector._api.linear import custom_gradient as custom_gradient
 from covector._api.linear import linear_call as linear_call
 from covector._api.tracing import check_outputs, function_name
 from covector._ir import dtypes
+from covector._ir.avals import ShapedArray
 from covector._trace.trace import current_trace_state, typeof
 from covector._transform.custom import CustomJVP, CustomVJP, custom_jvp_call_p, custom_vjp_call_p
+from covector._transform.symbolic_zeros import CustomVJPPrimal as CustomVJPPrimal
+from covector._transform.symbolic_zeros import SymbolicZero as SymbolicZero
+from covector._transform.symbolic_zeros import (
+    custom_vjp_primal_tree_values as custom_vjp_primal_tree_values,
+)
+from covector._transform.symbolic_zeros import fill_zeros
+from covector._transform.symbolic_zeros import zero_from_primal as zero_from_primal
 from covector._tree.registry import dispatch_registry
 
 __all__ = [
+    "CustomVJPPrimal",
+    "SymbolicZero",
     "closure_convert",
     "custom_gradient",
     "custom_jvp",
     "custom_jvp_call_p",
     "custom_vjp",
     "custom_vjp_call_p",
+    "custom_vjp_primal_tree_values",
     "linear_call",
+    "zero_from_primal",
 ]
 
 
@@ -119,10 +131,12 @@ class custom_jvp(_WithRules):
         self.symbolic_zeros = False
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
-        """Set the rule: ``jvp(*nondiff, primals, tangents) -> (out, tangent of out)``."""
-        if symbolic_zeros:
-            raise NotImplementedError("custom_jvp: symbolic_zeros=True is not offered yet.")
+        """Set the rule: ``jvp(*nondiff, primals, tangents) -> (out, tangent of out)``.
+
+        With ``symbolic_zeros``, a tangent known to be zero is a `SymbolicZero`, in both.
+        """
         self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
@@ -152,10 +166,12 @@ class custom_jvp(_WithRules):
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list, list]:
             assert self.jvp is not None
+            avals = [typeof(x) for x in primals]
+            full = fill_zeros(tangents, avals, self.symbolic_zeros)
             result = self.jvp(
-                *call.nondiff, call.tree.unflatten(primals), call.tree.unflatten(tangents)
+                *call.nondiff, call.tree.unflatten(primals), call.tree.unflatten(full)
             )
-            outs, out_tangents, call.out_tree = _check_rule_result(result, self.jvp, name)
+            outs, out_tangents, call.out_tree = _check_rule_result(result, self, name)
             return outs, out_tangents
 
         outs = current_trace_state.value.custom_call(CustomJVP(name, call.run, rule), call.leaves)
@@ -177,8 +193,9 @@ def _nondiff_positions(fun: Any, argnums: Any, argnames: Any) -> tuple[int, ...]
     return positions
 
 
-def _check_rule_result(result: Any, jvp: Any, name: str) -> tuple[list, list, Any]:
-    rule = function_name(jvp)
+def _check_rule_result(result: Any, function: custom_jvp, name: str) -> tuple[list, list, Any]:
+    """Flat outputs and tangents of a rule (None: zero), and the form of its output."""
+    rule = function_name(function.jvp)  # type: ignore[arg-type]
     if not (isinstance(result, (list, tuple)) and len(result) == 2):
         raise TypeError(
             f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of "
@@ -195,6 +212,11 @@ def _check_rule_result(result: Any, jvp: Any, name: str) -> tuple[list, list, An
         expected = typeof(x).tangent
         if expected.dtype == dtypes.float0:
             continue
+        if type(t) is SymbolicZero and not function.symbolic_zeros:
+            raise TypeError(
+                f"Custom JVP rule {rule} for function {name} returned a SymbolicZero, which takes "
+                "defjvp(..., symbolic_zeros=True)."
+            )
         got = typeof(t)
         if (got.shape, got.dtype) != (expected.shape, expected.dtype):
             raise TypeError(
@@ -202,7 +224,7 @@ def _check_rule_result(result: Any, jvp: Any, name: str) -> tuple[list, list, An
                 f"outputs with corresponding shapes and dtypes. Expected a tangent of type "
                 f"{expected.str_short()}, got {got.str_short()}."
             )
-    return outs, tangents, tree
+    return outs, [None if type(t) is SymbolicZero else t for t in tangents], tree
 
 
 class custom_vjp(_WithRules):
@@ -226,6 +248,7 @@ class custom_vjp(_WithRules):
         super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
 
     def defvjp(
         self,
@@ -234,11 +257,15 @@ class custom_vjp(_WithRules):
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
     ) -> None:
-        """Set ``fwd(*args) -> (out, residuals)`` and ``bwd(*nondiff, residuals, ct) -> cts``."""
-        if symbolic_zeros:
-            raise NotImplementedError("custom_vjp: symbolic_zeros=True is not offered yet.")
+        """Set ``fwd(*args) -> (out, residuals)`` and ``bwd(*nondiff, residuals, ct) -> cts``.
+
+        With ``symbolic_zeros``, ``fwd`` gets a `CustomVJPPrimal` for each array, which says whether
+        it is differentiated, and ``bwd`` a `SymbolicZero` for each cotangent known to be zero.
+        ``optimize_remat`` is accepted, and makes no difference.
+        """
         self.fwd = fwd
         self.bwd = bwd
+        self.symbolic_zeros = symbolic_zeros
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = function_name(self.fun)
@@ -249,8 +276,11 @@ class custom_vjp(_WithRules):
             )
         call = _Call(self.fun, args, kwargs, self.nondiff_argnums)
 
-        def forward(*leaves: Any) -> tuple[list, Any]:
+        def forward(leaves: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list, Any]:
             assert self.fwd is not None
+            if self.symbolic_zeros:
+                pairs = zip(leaves, perturbed, strict=True)
+                leaves = [CustomVJPPrimal(x, p) for x, p in pairs]
             result = self.fwd(*call.merge(call.tree.unflatten(leaves)))
             if not (isinstance(result, (list, tuple)) and len(result) == 2):
                 raise TypeError(
@@ -261,9 +291,10 @@ class custom_vjp(_WithRules):
             outs, call.out_tree = dispatch_registry.flatten(result[0])
             return outs, result[1]
 
-        def backward(residuals: Any, cts: Sequence[Any]) -> list[Any]:
+        def backward(residuals: Any, cts: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
             assert self.bwd is not None
-            result = self.bwd(*call.nondiff, residuals, call.out_tree.unflatten(cts))
+            full = fill_zeros(cts, avals, self.symbolic_zeros)
+            result = self.bwd(*call.nondiff, residuals, call.out_tree.unflatten(full))
             return _check_cotangents(result, call, self.bwd, name)
 
         custom = CustomVJP(name, call.run, forward, backward)
@@ -312,5 +343,5 @@ def _cotangents_of(ct: Any, arg: Any, where: str, rule: str, name: str) -> list[
                 f"shapes and dtypes of the arguments: for {where} expected {aval.str_short()}, got "
                 f"{got.str_short()}."
             )
-        found.append(t)
+        found.append(None if type(t) is SymbolicZero else t)
     return found

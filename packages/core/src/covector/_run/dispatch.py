@@ -17,7 +17,7 @@ from covector._ir.jaxpr import Jaxpr
 from covector._run.compile import Execution, execution_of
 from covector._run.placement import Placement, placement_of
 from covector._run.transfer import put_on_sharding
-from covector._trace.trace import Tracer, escaped_tracer_error, typeof
+from covector._trace.trace import Tracer, escaped_tracer_error, not_an_array, typeof
 from covector._tree.registry import dispatch_registry
 
 ArrayImpl = _jaxlib.ArrayImpl
@@ -67,6 +67,8 @@ def check_concrete(args: Sequence[Any]) -> None:
             raise escaped_tracer_error(x)
         if not isinstance(x, ArrayImpl):
             typeof(x)
+            if hasattr(x, "aval"):  # it has a type, but is no value (a SymbolicZero)
+                raise not_an_array(x)
         elif x.is_deleted():
             raise RuntimeError(
                 f"Array of type {x.aval.str_short()} has been deleted or donated. A buffer given "

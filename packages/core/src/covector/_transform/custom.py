@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
 from covector._trace.primitive import Primitive
 from covector._trace.stage import StageTrace, staging
 from covector._trace.trace import typeof, use_trace
 from covector._transform.batch import BatchAxis, BatchTracer, batch
-from covector._transform.jvp import JVPTracer, zeros
+from covector._transform.jvp import JVPTracer
 from covector._transform.linearize import (
     CustomTapeEntry,
     Linearized,
@@ -76,7 +77,7 @@ def _vmap(function: Callable[..., Any], axis: BatchAxis, in_axes: Any, out_axes:
 
 
 class CustomJVP(CustomFunction):
-    """`rule(primals, tangents) -> (outs, tangents of outs)`, all flat; tangents are all given."""
+    """`rule(primals, tangents) -> (outs, tangents of outs)`, all flat; a tangent None is zero."""
 
     def __init__(self, name: str, run: Callable[..., Flat], rule: Callable[..., Any]):
         super().__init__(name, run)
@@ -85,12 +86,20 @@ class CustomJVP(CustomFunction):
 
     def vectorized(self, axis: BatchAxis, dims: tuple) -> CustomJVP:
         run = _vmap(self.run, axis, dims)
-        tangent_dims = tuple(dims)
 
         def rule(primals: Flat, tangents: Flat) -> Any:
-            batched = _vmap(lambda p, t: self.rule(list(p), list(t)), axis, (dims, tangent_dims))
-            outs, out_tangents = batched(tuple(primals), tuple(tangents))
-            return list(outs), list(out_tangents)
+            out_mask: list[bool] = []
+
+            def present(primals: Flat, given: Flat) -> Any:
+                outs, out_tangents = self.rule(list(primals), _spread(given, tangents))
+                out_mask[:] = [t is not None for t in out_tangents]
+                return outs, [t for t in out_tangents if t is not None]
+
+            given, given_dims = _present(tangents), _where(dims, tangents)
+            batched = _vmap(present, axis, (dims, given_dims))
+            outs, out_given = batched(tuple(primals), tuple(given))
+            rest = iter(out_given)
+            return list(outs), [next(rest) if m else None for m in out_mask]
 
         return CustomJVP(self.name, lambda *xs: list(run(*xs)), rule)
 
@@ -99,9 +108,9 @@ class CustomJVP(CustomFunction):
         if all(t is None for t in tangents):
             return trace.parent.custom_call(self, primals)
         with use_trace(trace.parent):
-            outs, out_tangents = self.rule(primals, _instantiate(primals, tangents))
+            outs, out_tangents = self.rule(primals, tangents)
         return [
-            JVPTracer(trace, x, t) if typeof(x).has_tangent else x
+            JVPTracer(trace, x, t) if typeof(x).has_tangent and t is not None else x
             for x, t in zip(outs, out_tangents, strict=True)
         ]
 
@@ -115,8 +124,9 @@ class CustomJVP(CustomFunction):
         with use_trace(linear):
             unknown = iter([linear.new_input(x.aval.tangent) for x in mine])
             tangents = [next(unknown) if trace.owns(x) else None for x in args]
-            outs, out_tangents = self.rule(primals, _instantiate(primals, tangents))
-            mask = tuple([typeof(x).has_tangent for x in outs])
+            outs, out_tangents = self.rule(primals, tangents)
+            pairs = list(zip(outs, out_tangents, strict=True))
+            mask = tuple([typeof(x).has_tangent and t is not None for x, t in pairs])
             program = linear.finish([t for t, m in zip(out_tangents, mask, strict=True) if m])
         residuals = linear.consts
         split = Linearized(program, len(outs), tuple(range(len(residuals))), program, mask)
@@ -125,18 +135,26 @@ class CustomJVP(CustomFunction):
         return trace.record(TapeEntry, (split, residuals), nodes, outs, mask, avals)
 
 
-def _instantiate(primals: Sequence[Any], tangents: Sequence[Any]) -> Flat:
-    return [
-        zeros(typeof(x).tangent) if t is None else t for x, t in zip(primals, tangents, strict=True)
-    ]
+def _present(values: Sequence[Any]) -> Flat:
+    return [v for v in values if v is not None]
+
+
+def _where(xs: Sequence[Any], values: Sequence[Any]) -> tuple:
+    """Those ``xs`` whose value is not None."""
+    return tuple([x for x, v in zip(xs, values, strict=True) if v is not None])
+
+
+def _spread(given: Sequence[Any], like: Sequence[Any]) -> Flat:
+    """``given`` in the places in which ``like`` is not None."""
+    rest = iter(given)
+    return [None if v is None else next(rest) for v in like]
 
 
 def _jvp_custom_jvp(
     primals: Flat, tangents: Flat, *, jaxpr: Jaxpr, custom: CustomJVP, num_consts: int
 ) -> Any:
     _refuse_perturbed_consts(tangents[:num_consts], custom)
-    args = primals[num_consts:]
-    outs, out_tangents = custom.rule(args, _instantiate(args, tangents[num_consts:]))
+    outs, out_tangents = custom.rule(primals[num_consts:], tangents[num_consts:])
     return outs, [
         t if typeof(x).has_tangent else None for x, t in zip(outs, out_tangents, strict=True)
     ]
@@ -192,9 +210,10 @@ custom_jvp_call_p = _custom_primitive("custom_jvp_call", jvp=_jvp_custom_jvp)
 
 
 class CustomVJP(CustomFunction):
-    """`forward(*args) -> (outs, residuals)`; `backward(residuals, cts) -> cts of args`, all flat.
+    """`forward(args, perturbed) -> (outs, residuals)`; `backward(residuals, cts, avals) -> cts`.
 
-    A cotangent of an argument may be None, for zero; those of outputs are all given.
+    All are flat. `perturbed` says which arguments are differentiated. `avals` are the types of the
+    outputs, whose cotangents `cts` are; a cotangent may be None, for zero, as may the results.
     """
 
     def __init__(
@@ -202,7 +221,7 @@ class CustomVJP(CustomFunction):
         name: str,
         run: Callable[..., Flat],
         forward: Callable[..., tuple[Flat, Any]],
-        backward: Callable[[Any, Flat], Flat],
+        backward: Callable[[Any, Flat, Sequence[ShapedArray]], Flat],
     ):
         super().__init__(name, run)
         self.forward = forward
@@ -211,17 +230,20 @@ class CustomVJP(CustomFunction):
 
     def vectorized(self, axis: BatchAxis, dims: tuple) -> CustomVJP:
         run = _vmap(self.run, axis, dims)
-        forward = _vmap(lambda *xs: self.forward(*xs), axis, dims)
 
-        def backward(residuals: Any, cts: Flat) -> Flat:
+        def forward(args: Flat, perturbed: Sequence[bool]) -> tuple[Flat, Any]:
+            return _vmap(lambda *xs: self.forward(list(xs), perturbed), axis, dims)(*args)
+
+        def backward(residuals: Any, cts: Flat, avals: Sequence[ShapedArray]) -> Flat:
             given: list[bool] = []
+            rows = [a.update(shape=a.shape[1:]) for a in avals]
 
-            def present(residuals: Any, cts: Flat) -> Flat:
-                found = self.backward(residuals, list(cts))
+            def present(residuals: Any, given_cts: Flat) -> Flat:
+                found = self.backward(residuals, _spread(given_cts, cts), rows)
                 given[:] = [ct is not None for ct in found]
-                return [ct for ct in found if ct is not None]
+                return _present(found)
 
-            results = iter(_vmap(present, axis, (0, 0))(residuals, list(cts)))
+            results = iter(_vmap(present, axis, (0, 0))(residuals, _present(cts)))
             return [
                 _unbatch(next(results), d) if g else None for g, d in zip(given, dims, strict=True)
             ]
@@ -229,7 +251,7 @@ class CustomVJP(CustomFunction):
         return CustomVJP(
             self.name,
             lambda *xs: list(run(*xs)),
-            lambda *xs: tuple(forward(*xs)),  # type: ignore[arg-type,return-value]
+            forward,
             backward,
         )
 
@@ -245,17 +267,14 @@ class CustomVJP(CustomFunction):
         if True not in owned:
             return trace.parent.custom_call(self, primals)
         with use_trace(trace.parent):
-            outs, residuals = self.forward(*primals)
+            outs, residuals = self.forward(primals, owned)
         avals = [typeof(x) for x in outs]
         mask = tuple([a.has_tangent for a in avals])
 
         def pull_back(cts: Flat) -> Flat:
             given = iter(cts)
             full = [next(given) if m else None for m in mask]
-            full = [
-                zeros(a.tangent) if ct is None else ct for ct, a in zip(full, avals, strict=True)
-            ]
-            found = self.backward(residuals, full)
+            found = self.backward(residuals, full, avals)
             return [ct for ct, m in zip(found, owned, strict=True) if m]
 
         nodes = [x.node for x in args if trace.owns(x)]
@@ -292,7 +311,7 @@ def _linearize_custom_vjp(call: Jaxpr, mask: tuple, instantiate: tuple | None) -
     trace = StageTrace(embed_constants=True, name=custom.name)
     with staging(trace):
         inputs = [trace.new_input(a) for a in call.in_avals]
-        outs, residuals = custom.forward(*inputs[num_consts:])
+        outs, residuals = custom.forward(inputs[num_consts:], mask[num_consts:])
         leaves, tree = dispatch_registry.flatten(residuals)
         num_forward = len(trace.eqns)
         out_mask = tuple([a.has_tangent for a in call.out_avals])
@@ -327,8 +346,7 @@ def _transpose_linear(
     num_residuals = tree.num_leaves
     given = iter(cts)
     full = [next(given) if a.has_tangent else None for a in out_avals]
-    full = [zeros(a.tangent) if ct is None else ct for ct, a in zip(full, out_avals, strict=True)]
-    found = custom.backward(tree.unflatten(args[:num_residuals]), full)
+    found = custom.backward(tree.unflatten(args[:num_residuals]), full, out_avals)
     return [None] * num_residuals + [ct for ct, m in zip(found, mask, strict=True) if m]
 
 

@@ -18,6 +18,7 @@ from covector._trace.trace import current_trace_state, typeof
 from covector._transform.batch import BatchAxis, batch, move_batch_axis
 from covector._transform.custom import CustomJVP
 from covector._transform.jvp import jvp, zeros
+from covector._transform.symbolic_zeros import fill_zeros
 from covector._tree.registry import dispatch_registry
 from covector.lax.barriers import stop_gradient
 from covector.lax.control.programs import split
@@ -304,14 +305,15 @@ def custom_root(
         outs = current_trace_state.value.custom_call(CustomJVP("custom_root", run, rule), primals)
         x = outs[:size]
         mine, _, theirs, _ = split(primals, *sizes)
-        directions = list(tangents[: len(mine)])
-        mask = tuple([typeof(c).has_tangent for c in mine])
+        avals = [typeof(c) for c in mine]
+        directions = fill_zeros(tangents[: len(mine)], avals, symbolic_zeros=False)
+        mask = tuple([a.has_tangent for a in avals])
         derived = jvp(function.jaxpr, mask + (False,) * size, (True,) * size).jaxpr
         values = [*mine, *x, *[t for t, m in zip(directions, mask, strict=True) if m]]
         moved = current_trace_state.value.call(derived, values)[size:]
         right = [neg(t) for t in moved]
         solution = current_trace_state.value.call(tangent.jaxpr, [*theirs, *x, *right])
-        return outs, [*solution, *[zeros(typeof(a).tangent) for a in outs[size:]]]
+        return outs, [*solution, *[None] * len(outs[size:])]
 
     values = [
         *function.consts,
