@@ -173,6 +173,18 @@ def test_what_the_oracle_does_not_do():
     np.testing.assert_array_equal(made, [0, 2, 4])
 
 
+def test_what_leaves_a_numpy_array_as_it_is_gives_an_array():
+    x = np.eye(2, dtype=np.float32)
+    for result in (
+        jnp.rot90(x, 4),
+        jnp.linalg.matrix_power(x, 1),
+        jnp.apply_over_axes(jnp.sum, x, ()),
+    ):
+        assert isinstance(result, jnp.ndarray)
+        np.testing.assert_array_equal(result, x)
+    assert isinstance(jnp.array_equal("text", 1), jnp.ndarray)
+
+
 def test_files():
     file = io.BytesIO()
     jnp.savez(file, jnp.arange(3), x=jnp.ones(2))

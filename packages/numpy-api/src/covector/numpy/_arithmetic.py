@@ -459,7 +459,7 @@ def real(val: ArrayLike, /) -> Array:
     1.0
     """
     check_arraylike("real", val)
-    return lax.real(val) if dtypes.is_complex(typeof(val).dtype) else val
+    return _if_complex(lax.real, lambda x: x)(val)
 
 
 @library_function

@@ -100,7 +100,9 @@ _UNARY_OPERATORS = {
 
 
 def _operators() -> dict[str, tuple[Callable[..., Any], Callable[..., Any]]]:
-    operators = {"__getitem__": (index_array, index_array)}
+    operators: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+        "__getitem__": (index_array, index_array)
+    }
     for name, function in _BINARY_OPERATORS.items():
         operators[f"__{name}__"] = _binary(function)
         operators[f"__r{name}__"] = _binary(function, reflected=True)
@@ -126,7 +128,7 @@ def _round(self: Any, ndigits: int | None = None) -> Any:
 
 def _function(module: str, name: str) -> Callable[..., Any]:
     """A method that is a function of this package, which is imported at the first call."""
-    found: Callable[..., Any] | None = None
+    found: Any = None
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal found

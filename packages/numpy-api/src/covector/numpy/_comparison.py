@@ -322,7 +322,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     try:
         a1, a2 = asarray(a1), asarray(a2)
     except (TypeError, ValueError):
-        return np.bool_(False)
+        return asarray(False)
     if typeof(a1).shape != typeof(a2).shape:
         return asarray(False)
     return _array_equal(a1, a2, equal_nan=equal_nan)

@@ -51,10 +51,10 @@ def cov(
     m, y = asarray(m), None if y is None else asarray(y)
     if typeof(m).ndim > 2 or (y is not None and typeof(y).ndim > 2):
         raise ValueError("cov: m and y must have at most 2 axes.")
-    m, *rest = promote_dtypes_inexact(m, *([] if y is None else [y]))
+    first, *rest = promote_dtypes_inexact(m, *([] if y is None else [y]))
     if dtype is not None:
-        m = m.astype(requested_dtype(dtype, "cov"))
-    x = atleast_2d(m)
+        first = first.astype(requested_dtype(dtype, "cov"))
+    x = atleast_2d(first)
     x = x.T if not rowvar and typeof(m).ndim > 1 else x
     if rest:
         other = atleast_2d(rest[0])

@@ -26,6 +26,7 @@ from covector.numpy import _operands
 from covector.numpy._operands import (
     Array,
     ArrayLike,
+    ArrayOrSeveral,
     DTypeLike,
     broadcast_to_shape,
     canonical_axis,
@@ -86,7 +87,7 @@ def array(
 
 
 def asarray(
-    a: ArrayLike,
+    a: Any,
     dtype: DTypeLike = None,
     order: str | None = None,
     *,
@@ -141,7 +142,7 @@ def from_host(value: np.ndarray, dtype: Any = None, weak_type: bool = False) -> 
     if dtype is not None and value.dtype != aval.dtype:
         _check_range(value, aval.dtype)
         if dtypes.is_complex(value.dtype) and not dtypes.is_complex(aval.dtype):
-            value = value != 0 if dtypes.is_bool(aval.dtype) else value.real
+            value = value != 0 if dtypes.is_bool(aval.dtype) else np.real(value)
         value = value.astype(aval.dtype)
     return put_on_device(value, default_device(), False, aval)
 
@@ -503,7 +504,7 @@ def linspace(
     axis: int = 0,
     *,
     device: Any = None,
-) -> Array:
+) -> ArrayOrSeveral:
     """``num`` evenly spaced numbers from ``start`` to ``stop``, along a new axis.
 
     Args:

@@ -18,11 +18,13 @@ from covector.numpy._joining import concatenate
 from covector.numpy._operands import (
     Array,
     ArrayLike,
+    ArrayOrSeveral,
     Axes,
     broadcast_to_shape,
     canonical_axes,
     canonical_axis,
     check_arraylike,
+    concrete,
     promote_dtypes_inexact,
     scalar,
     zero,
@@ -52,10 +54,10 @@ def diff(
     if typeof(a).ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional; got a scalar.")
     axis = canonical_axis(axis, typeof(a).ndim)
-    a = _extended(asarray(a), axis, prepend, append)
+    result = _extended(asarray(a), axis, prepend, append)
     for _ in range(n):
-        a = _neighbours(a, axis=axis)
-    return a
+        result = _neighbours(result, axis=axis)
+    return result
 
 
 def _extended(a: Any, axis: int, prepend: Any, append: Any) -> Any:
@@ -103,7 +105,7 @@ def ediff1d(
 
 def gradient(
     f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int | None = None
-) -> Array:
+) -> ArrayOrSeveral:
     """The derivative of samples by central differences, one-sided at the ends.
 
     Args:
@@ -267,9 +269,8 @@ def unwrap(
     >>> print(jnp.unwrap(jnp.array([0, 1, 2, -1, 0]), period=4))
     [0 1 2 3 4]
     """
-    return _unwrap(
-        p, discont, axis=index(axis), period=float(period), exact=isinstance(period, int)
-    )
+    length = float(concrete("unwrap", "period", period).item())
+    return _unwrap(p, discont, axis=index(axis), period=length, exact=isinstance(period, int))
 
 
 @library_function(static_argnames=("axis", "period", "exact"))

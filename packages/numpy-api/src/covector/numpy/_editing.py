@@ -204,7 +204,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Any = None) -> Array:
 
 def mask_indices(
     n: int, mask_func: Callable[..., Any], k: int = 0, *, size: int | None = None
-) -> Array:
+) -> tuple[Array, ...]:
     """The indices of an n x n matrix where ``mask_func(ones, k)`` is not zero, as `triu` is one.
 
     >>> print(*jnp.mask_indices(2, jnp.triu))

@@ -66,7 +66,7 @@ def einsum(
     )
 
 
-def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> Array:
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, Any]:
     """The order in which `einsum` takes its operands, and a description of its cost.
 
     >>> jnp.einsum_path("ij,jk,kl->il", jnp.ones((2, 3)), jnp.ones((3, 4)), jnp.ones((4, 5)))[0]
@@ -235,7 +235,8 @@ def _einsum(operands: list[Any], *, steps: tuple[Step, ...], precision: Any, dty
         if len(taken) == 1:
             out = _one(taken[0], terms[0], result)
         else:
-            out = _two(*taken, *terms, result, precision, dtype)
+            (x, y), (x_term, y_term) = taken, terms
+            out = _two(x, y, x_term, y_term, result, precision, dtype)
         operands.append(out)
     out = operands[0]
     return out if dtype is None else lax.convert_element_type(out, dtype)

@@ -195,8 +195,8 @@ def histogramdd(
      [0 1]]
     """
     check_arraylike("histogramdd", sample)
-    (sample,) = promote_dtypes_inexact(asarray(sample))
-    rank = typeof(sample).shape[1]
+    (points,) = promote_dtypes_inexact(asarray(sample))
+    rank = typeof(points).shape[1]
     if range is not None and (
         len(range) != rank or any(r is not None and len(r) != 2 for r in range)
     ):
@@ -207,8 +207,8 @@ def histogramdd(
         raise ValueError(f"histogramdd: bins must have an entry for each of {rank} axes.")
     each = [bins] * rank if isinstance(bins, int) else list(bins)
     spans = [None] * rank if range is None else list(range)
-    edges = [histogram_bin_edges(sample[:, i], b, r) for i, (b, r) in enumerate(zip(each, spans))]
-    counts = _count_cells(sample, edges, weights)
+    edges = [histogram_bin_edges(points[:, i], b, r) for i, (b, r) in enumerate(zip(each, spans))]
+    counts = _count_cells(points, edges, weights)
     if density:
         total = _reductions.sum(counts)
         for i, e in enumerate(edges):

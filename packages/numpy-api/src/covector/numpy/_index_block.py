@@ -68,8 +68,17 @@ def block_of(
             strides.append(1)
     sizes = [-(-extent // stride) for extent, stride in zip(extents, strides)]
     kept = tuple([n for i, n in enumerate(sizes) if i not in dropped])
-    parts = (extents, strides, flipped, moving, uncertain)
-    return Block(*map(tuple, parts), kept, tuple(dropped), wrap), starts
+    block = Block(
+        tuple(extents),
+        tuple(strides),
+        tuple(flipped),
+        tuple(moving),
+        tuple(uncertain),
+        kept,
+        tuple(dropped),
+        wrap,
+    )
+    return block, starts
 
 
 def _span_block(span: Span) -> tuple[int, int, int]:

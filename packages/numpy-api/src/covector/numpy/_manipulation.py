@@ -14,6 +14,7 @@ from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
+from covector.numpy._creation import asarray
 from covector.numpy._operands import (
     Array,
     ArrayLike,
@@ -209,8 +210,6 @@ def _at_least(rank: int, name: str, place: Any) -> Any:
 
     def function(*arys: Any) -> Any:
         if len(arys) == 1:
-            from covector.numpy._creation import asarray
-
             return extend(asarray(arys[0]))
         check_arraylike(name, *arys)
         return tuple([extend(x) for x in arys])
@@ -423,7 +422,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     first, second = canonical_axes(axes, typeof(m).ndim)
     k = k % 4
     if k == 0:
-        return m
+        return asarray(m)
     if k == 2:
         return flip(m, (first, second))
     turned = swapaxes(m, first, second)
@@ -486,7 +485,7 @@ def view(a: ArrayLike, dtype: DTypeLike = None, type: None = None) -> Array:
     wanted = requested_dtype(float if dtype is None else dtype, "view")
     own = typeof(a).dtype
     if own == wanted:
-        return a
+        return asarray(a)
     if typeof(a).ndim == 0 and own.itemsize != wanted.itemsize:
         raise ValueError("view() of a 0d array is only supported if the itemsize is unchanged.")
     return _view(a, dtype=wanted)

@@ -15,6 +15,7 @@ from covector.numpy._creation import asarray, from_host
 from covector.numpy._operands import (
     Array,
     ArrayLike,
+    ArrayOrSeveral,
     DTypeLike,
     broadcast_to_shape,
     canonical_axes,
@@ -263,7 +264,7 @@ def _meshgrid(xi: list[Any], *, sparse: bool, indexing: str) -> list[Any]:
     return grids
 
 
-def indices(dimensions: Any, dtype: DTypeLike = None, sparse: bool = False) -> Array:
+def indices(dimensions: Any, dtype: DTypeLike = None, sparse: bool = False) -> ArrayOrSeveral:
     """The indices of a grid: for each axis, the position along it of every element.
 
     >>> print(jnp.indices((2, 2))[1])

@@ -23,6 +23,7 @@ ndarray = Array  # what isinstance(x, jnp.ndarray) asks for, traced arrays inclu
 ComplexWarning = np.exceptions.ComplexWarning
 
 ArrayLike = Array | np.ndarray | np.generic | bool | int | float | complex
+ArrayOrSeveral = Array | Any  # one array, or a sequence of them where an argument asks for more
 DTypeLike = Any  # a dtype, a scalar type of NumPy, Python or this package, or a dtype's name
 Shape = tuple[int, ...]
 Axes = int | Sequence[int] | None

@@ -90,12 +90,13 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     [ 1.  0. -4.]
     """
     check_arraylike("polymul", a1, a2)
-    if trim_leading_zeros and (len(a1) > 1 or len(a2) > 1):
+    factors = [asarray(a1), asarray(a2)]
+    if trim_leading_zeros and any(len(v) > 1 for v in factors):
         from covector.numpy._editing import trim_zeros
 
-        a1, a2 = trim_zeros(a1, trim="f"), trim_zeros(a2, trim="f")
-    a1, a2 = [v if typeof(v).size else asarray([0.0]) for v in (asarray(a1), asarray(a2))]
-    return convolve(a1, a2, mode="full")
+        factors = [trim_zeros(v, trim="f") for v in factors]
+    left, right = [v if typeof(v).size else asarray([0.0]) for v in factors]
+    return convolve(left, right, mode="full")
 
 
 def polyder(p: ArrayLike, m: int = 1) -> Array:
@@ -108,11 +109,11 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     m = index(m)
     if m < 0:
         raise ValueError("Order of derivative must be positive")
-    (p,) = promote_dtypes_inexact(asarray(p))
+    (result,) = promote_dtypes_inexact(asarray(p))
     for _ in range(m):
-        n = typeof(p).shape[0]
-        p = p[:-1] * np.arange(n - 1, 0, -1).astype(typeof(p).dtype)
-    return p
+        n, dtype = typeof(result).shape[0], typeof(result).dtype
+        result = result[:-1] * np.arange(n - 1, 0, -1).astype(dtype)
+    return result
 
 
 def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
@@ -123,7 +124,7 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     """
     m = index(m)
     check_arraylike("polyint", p, *([] if k is None else [k]))
-    p, constants = promote_dtypes_inexact(asarray(p), asarray(0.0 if k is None else k))
+    result, constants = promote_dtypes_inexact(asarray(p), asarray(0.0 if k is None else k))
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
     constants = atleast_1d(constants)
@@ -132,9 +133,9 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     if typeof(constants).shape != (m,):
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
     for i in range(m):
-        n = typeof(p).shape[0]
-        p = concatenate([p / np.arange(n, 0, -1).astype(typeof(p).dtype), constants[i : i + 1]])
-    return p
+        n, dtype = typeof(result).shape[0], typeof(result).dtype
+        result = concatenate([result / np.arange(n, 0, -1).astype(dtype), constants[i : i + 1]])
+    return result
 
 
 def poly(seq_of_zeros: ArrayLike) -> Array:
@@ -199,16 +200,16 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     [2.+0.j 1.+0.j]
     """
     check_arraylike("roots", p)
-    (p,) = promote_dtypes_inexact(atleast_1d(asarray(p)))
-    if typeof(p).ndim != 1:
-        raise ValueError(f"roots: p must be a vector, got shape {typeof(p).shape}.")
+    (c,) = promote_dtypes_inexact(atleast_1d(asarray(p)))
+    if typeof(c).ndim != 1:
+        raise ValueError(f"roots: p must be a vector, got shape {typeof(c).shape}.")
     zeros_at_zero = 0
     if strip_zeros:
-        found = np.nonzero(concrete("roots (unless strip_zeros is False)", "p", p))[0].tolist()
+        found = np.nonzero(concrete("roots (unless strip_zeros is False)", "p", c))[0].tolist()
         first, last = (found[0], found[-1]) if found else (0, 0)
-        zeros_at_zero = typeof(p).shape[0] - 1 - last if found else 0
-        p = p[first : last + 1]
-    return _roots(p, zeros_at_zero=zeros_at_zero)
+        zeros_at_zero = typeof(c).shape[0] - 1 - last if found else 0
+        c = c[first : last + 1]
+    return _roots(c, zeros_at_zero=zeros_at_zero)
 
 
 @library_function(static_argnames="zeros_at_zero")
@@ -256,7 +257,7 @@ def polyfit(
     if typeof(x).shape[0] != typeof(y).shape[0]:
         raise TypeError("expected x and y to have same length")
     if rcond is None:
-        rcond = len(x) * float(dtypes.finfo(typeof(x).dtype).eps)
+        rcond = typeof(x).shape[0] * float(dtypes.finfo(typeof(x).dtype).eps)
     rows, targets = vander(x, deg + 1), y
     if w is not None:
         weights = asarray(w)

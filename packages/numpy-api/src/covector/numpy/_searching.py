@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from covector import lax
@@ -30,6 +30,12 @@ from covector.numpy._operands import (
 # --- choosing ------------------------------------------------------------------------------------
 
 
+@overload
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> Array: ...
+@overload
+def where(
+    condition: ArrayLike, /, *, size: Any = None, fill_value: ArrayLike | None = None
+) -> tuple[Array, ...]: ...
 def where(
     condition: ArrayLike,
     x: ArrayLike | None = None,
@@ -38,7 +44,7 @@ def where(
     *,
     size: Any = None,
     fill_value: ArrayLike | None = None,
-) -> Array:
+) -> Array | tuple[Array, ...]:
     """``x`` where the condition holds, ``y`` elsewhere; with a condition alone, `nonzero`.
 
     The three are broadcast. A gradient flows only to what is chosen: a NaN on the other side does

@@ -16,7 +16,13 @@ from covector.numpy._comparison import isnan
 from covector.numpy._creation import asarray
 from covector.numpy._joining import concatenate
 from covector.numpy._manipulation import moveaxis, ravel, reshape
-from covector.numpy._operands import Array, ArrayLike, canonical_axis, check_arraylike
+from covector.numpy._operands import (
+    Array,
+    ArrayLike,
+    ArrayOrSeveral,
+    canonical_axis,
+    check_arraylike,
+)
 from covector.numpy._searching import isin, nonzero, where
 from covector.numpy._taking import take
 
@@ -55,7 +61,7 @@ def unique(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
     sorted: bool = True,
-) -> Array:
+) -> ArrayOrSeveral:
     """The distinct elements, sorted; or the distinct parts along an axis.
 
     Args:
@@ -79,8 +85,8 @@ def unique(
     else:
         found = _unique(ar, fill_value, axis=axis, equal_nan=bool(equal_nan), size=index(size))
     wanted = (True, return_index, return_inverse, return_counts)
-    results = tuple([x for x, want in zip(found, wanted) if want])
-    return results if len(results) > 1 else results[0]
+    results = [x for x, want in zip(found, wanted) if want]
+    return tuple(results) if len(results) > 1 else results[0]
 
 
 def _of_known(ar: Any, axis: int | None, equal_nan: bool) -> UniqueAll:
@@ -213,7 +219,7 @@ def intersect1d(
     *,
     size: int | None = None,
     fill_value: ArrayLike | None = None,
-) -> Array:
+) -> ArrayOrSeveral:
     """The distinct elements that are in both arrays, sorted; with where they first occur.
 
     >>> print(jnp.intersect1d(jnp.array([1, 2, 3]), jnp.array([3, 2, 5])))
@@ -222,8 +228,9 @@ def intersect1d(
     check_arraylike("intersect1d", ar1, ar2)
     if size is not None:
         raise NotImplementedError("intersect1d: size is not supported; use jnp.isin and jnp.where.")
-    results = np.intersect1d(*_known("intersect1d", ar1, ar2), assume_unique, return_indices)
-    return tuple(map(asarray, results)) if return_indices else asarray(results)
+    x, y = _known("intersect1d", ar1, ar2)
+    found = tuple(map(asarray, np.intersect1d(x, y, assume_unique, return_indices=True)))
+    return found if return_indices else found[0]
 
 
 def setdiff1d(
@@ -241,7 +248,8 @@ def setdiff1d(
     """
     check_arraylike("setdiff1d", ar1, ar2)
     if size is None:
-        return asarray(np.setdiff1d(*_known("setdiff1d", ar1, ar2), assume_unique))
+        x, y = _known("setdiff1d", ar1, ar2)
+        return asarray(np.setdiff1d(x, y, assume_unique))
     from covector.numpy._searching import compress
 
     values, counts = unique(ar1, return_counts=True, size=typeof(ar1).size)
@@ -265,7 +273,8 @@ def setxor1d(
     check_arraylike("setxor1d", ar1, ar2)
     if size is not None:
         raise NotImplementedError("setxor1d: size is not supported; use jnp.isin and jnp.where.")
-    return asarray(np.setxor1d(*_known("setxor1d", ar1, ar2), assume_unique))
+    x, y = _known("setxor1d", ar1, ar2)
+    return asarray(np.setxor1d(x, y, assume_unique))
 
 
 def _known(name: str, *arrays: Any) -> list[np.ndarray]:

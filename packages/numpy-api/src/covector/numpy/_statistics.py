@@ -15,6 +15,7 @@ from covector.numpy._comparison import isnan
 from covector.numpy._operands import (
     Array,
     ArrayLike,
+    ArrayOrSeveral,
     Axes,
     DTypeLike,
     as_boolean,
@@ -239,7 +240,7 @@ def average(
     weights: ArrayLike | None = None,
     returned: bool = False,
     keepdims: bool = False,
-) -> Array:
+) -> ArrayOrSeveral:
     """The weighted mean along axes.
 
     Args:

@@ -194,6 +194,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: int | Sequenc
     [[6.]]
     """
     check_arraylike("apply_over_axes", a)
+    a = asarray(a)
     for axis in (axes,) if isinstance(axes, int) else axes:
         place = canonical_axis(axis, ndim(a))
         result = func(a, place)
@@ -224,6 +225,7 @@ class _PythonUfunc:
     """A ufunc made of a Python function."""
 
     _jit = None  # what instances of `ufunc` are told by
+    __name__: str
 
     def __init__(self, func: Callable[..., Any], nin: int, nout: int, identity: Any):
         functools.update_wrapper(self, func)

@@ -32,7 +32,7 @@ def promote_inexact(name: str, *operands: Any) -> list[Any]:
     )
     dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(common))
     promoted = [lax.convert_element_type(x, dtype, weak_type=weak) for x in operands]
-    return promoted if len({a.shape for a in avals}) == 1 else jnp.broadcast_arrays(*promoted)
+    return promoted if len({a.shape for a in avals}) == 1 else [*jnp.broadcast_arrays(*promoted)]
 
 
 def promote_real(name: str, *operands: Any, error: type[Exception] = TypeError) -> list[Any]:

@@ -5,6 +5,8 @@ import covector.numpy as jnp
 jnp.fft.rfft(signal)
 """
 
+from typing import Any
+
 _CONTENTS: dict[str, str] = {
     # module: public names
     "_transforms": "fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2 rfftn",
@@ -15,7 +17,7 @@ _MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in na
 __all__ = sorted(_MODULE_OF)  # noqa: PLE0605  names that `__getattr__` finds
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     module = _MODULE_OF.get(name)

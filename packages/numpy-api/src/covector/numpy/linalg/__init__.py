@@ -5,6 +5,8 @@ import covector.numpy as jnp
 jnp.linalg.solve(a, b)
 """
 
+from typing import Any
+
 _CONTENTS: dict[str, str] = {
     # module: public names
     "_norms": "matrix_norm norm vector_norm",
@@ -19,7 +21,7 @@ _MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in na
 __all__ = sorted(_MODULE_OF)  # noqa: PLE0605  names that `__getattr__` finds
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     module = _MODULE_OF.get(name)

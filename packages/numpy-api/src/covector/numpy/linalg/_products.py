@@ -11,6 +11,7 @@ from typing import Any
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
 from covector.numpy import _manipulation, _matrices, _products
+from covector.numpy._creation import asarray
 from covector.numpy._operands import Array, ArrayLike, DTypeLike, check_arraylike
 from covector.numpy.linalg._solving import inv
 
@@ -103,19 +104,19 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     shape = typeof(a).shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise TypeError(f"matrix_power: a must be square matrices, got shape {shape}.")
-    n = index(n)
+    n, factor = index(n), asarray(a)
     if n < 0:
-        a, n = inv(a), -n
+        factor, n = inv(factor), -n
     if n == 0:
         return _manipulation.broadcast_to(_matrices.eye(shape[-1], dtype=typeof(a).dtype), shape)
-    result = None
-    while True:
+    while n % 2 == 0:
+        factor, n = _products.matmul(factor, factor), n // 2
+    result = factor
+    while n > 1:
+        factor, n = _products.matmul(factor, factor), n // 2
         if n % 2:
-            result = a if result is None else _products.matmul(result, a)
-        n //= 2
-        if not n:
-            return result
-        a = _products.matmul(a, a)
+            result = _products.matmul(result, factor)
+    return result
 
 
 def multi_dot(arrays: Sequence[ArrayLike], *, precision: Any = None) -> Array:

@@ -3,6 +3,8 @@
 Each name stands under the module that defines it, and is imported when it is first used.
 """
 
+from typing import Any
+
 _CONTENTS: dict[str, str] = {
     # module: public names
     "_logistic": "expit log_softmax logit logsumexp softmax",
@@ -17,7 +19,7 @@ _CONTENTS: dict[str, str] = {
 _MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in names.split()}
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     module = _MODULE_OF.get(name)

@@ -7,11 +7,13 @@ A distribution is a module of functions, and is imported when it is first used:
     stats.norm.cdf(0.0)
 """
 
+from typing import Any
+
 # Keep in order of the alphabet; a distribution stands in the file of its name.
 _DISTRIBUTIONS = ("norm",)
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name not in _DISTRIBUTIONS:
