@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from covector._api.linear import closure_convert as closure_convert
     from covector._api.linear import custom_gradient as custom_gradient
     from covector._api.linear import linear_transpose as linear_transpose
+    from covector._api.named_scope import named_call as named_call
+    from covector._api.named_scope import named_scope as named_scope
     from covector._api.shape_dtype_struct import ShapeDtypeStruct as ShapeDtypeStruct
     from covector._api.tracing import eval_shape as eval_shape
     from covector._api.tracing import make_jaxpr as make_jaxpr

@@ -54,6 +54,7 @@ DEFINITIONS: dict[tuple[str, str], tuple[str, ...]] = {
         "make_array_from_single_device_arrays",
     ),
     (CORE, "_api.device"): ("block_until_ready", "device_get", "device_put"),
+    (CORE, "_api.named_scope"): ("named_call", "named_scope"),
     (CORE, "_api.shape_dtype_struct"): ("ShapeDtypeStruct",),
     (CORE, "ad_checkpoint"): ("checkpoint", "checkpoint_policies", "remat"),
     (CORE, "_api.linear"): ("closure_convert", "custom_gradient", "linear_transpose"),

@@ -5,9 +5,9 @@ A `Jaxpr` has input variables, equations and outputs. An `Equation` applies a pr
 inputs like any other; only scalars, and small arrays made inside Covector's own rules, are
 literals.
 
-`Jaxpr` objects are interned by structure (primitives, params, types, wiring; not source lines), so
-two traces of equal functions give one object, and with it one set of derived programs and one
-executable. What is derived from a jaxpr is memoized on it, in `jaxpr.memo`.
+`Jaxpr` objects are interned by structure (primitives, params, types, wiring, named scopes; not
+source lines), so two traces of equal functions give one object, and with it one set of derived
+programs and one executable. What is derived from a jaxpr is memoized on it, in `jaxpr.memo`.
 
 Invariants are written as code in `check.py`. Read next: `_trace/trace.py`.
 """
@@ -99,6 +99,16 @@ class Equation:
     @property
     def effects(self) -> frozenset:
         return self.primitive.effects(self.params)
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """The names of the scopes that the equation is in, outermost first."""
+        return () if self.source is None else self.source.scope
+
+    @property
+    def source_info(self) -> Source | None:
+        """Where the equation comes from: ``source_info.name_stack``, ``.file``, ``.line``."""
+        return self.source
 
     def __repr__(self) -> str:
         from covector._ir.printer import equation_to_string
@@ -276,6 +286,8 @@ def structure_key(
             number[v] = len(number)
         out_avals = tuple([v.aval for v in eqn.outvars])
         parts.append((eqn.primitive, tuple(eqn.params.items()), inputs, out_avals))
+        if eqn.source is not None and eqn.source.scope:
+            parts.append(eqn.source.scope)
     parts.append(tuple([atom_key(a) for a in outvars]))
     return tuple(parts)
 

@@ -1,7 +1,8 @@
 """Where in the user's program an equation comes from.
 
 Recording must be cheap (it happens for every staged call), so a source is just the code object and
-instruction offset of the first frame outside Covector; file and line are worked out when asked.
+instruction offset of the first frame outside Covector, and the names of the scopes that it is in;
+file and line are worked out when asked.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import os
 import sys
 from types import CodeType, TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import jaxlib._jax as _jaxlib
 
 import covector
 from covector._config import traceback_filtering
@@ -19,11 +22,38 @@ _ROOTS = tuple([os.path.abspath(path) + os.sep for path in covector.__path__])
 _is_internal: dict[CodeType, bool] = {}
 
 
+Scope = tuple[str, ...]
+
+# The names of the scopes that this thread is in (`named_scope`), outermost first.
+scope_state = _jaxlib.config.Config("named_scope", ())
+
+
+class within_scope:
+    """Context manager: what is staged is in this scope, and no other."""
+
+    __slots__ = ("old", "scope")
+
+    def __init__(self, scope: Scope):
+        self.scope = scope
+
+    def __enter__(self) -> None:
+        self.old = scope_state.swap_local(self.scope)
+
+    def __exit__(self, *exc: Any) -> None:
+        scope_state.set_local(self.old)
+
+
+def transformed_scope(transformation: str, scope: Scope) -> Scope:
+    """``("jvp(a)", "b")`` for ``("a", "b")``: where derived equations are."""
+    return (f"{transformation}({scope[0]})", *scope[1:]) if scope else ()
+
+
 class Source(NamedTuple):
     """A place in the user's code: a code object and the offset of an instruction in it."""
 
     code: CodeType
     offset: int
+    scope: Scope = ()
 
     @property
     def file(self) -> str:
@@ -38,6 +68,11 @@ class Source(NamedTuple):
         positions = list(self.code.co_positions())
         line = positions[self.offset // 2][0] if self.offset // 2 < len(positions) else None
         return line if line is not None else self.code.co_firstlineno
+
+    @property
+    def name_stack(self) -> str:
+        """The names of the scopes around, as in ``outer/inner``."""
+        return "/".join(self.scope)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} ({self.function})"
@@ -63,7 +98,7 @@ def current_source() -> Source | None:
         if known is None:
             known = is_internal(code)
         if not known:
-            return Source(code, frame.f_lasti)
+            return Source(code, frame.f_lasti, scope_state.value)
         frame = frame.f_back
     return None
 

@@ -23,8 +23,9 @@ import numpy as np
 from covector._config import fusion_fences
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Equation, Jaxpr, Literal
+from covector._ir.source import Scope
 from covector._lower.fences import Fences
-from covector._lower.stablehlo import constant_text, int_list
+from covector._lower.stablehlo import constant_text, int_list, quoted
 from covector._trace.caches import Memo
 from covector._trace.stage import stage_rule
 from covector._trace.trace import trace_context
@@ -35,6 +36,7 @@ class Lowered(NamedTuple):
 
     text: str
     bare_text: str
+    scopes: str = ""  # the names that operations have in the compiled program, if there are any
 
 
 class LoweringOptions(NamedTuple):
@@ -141,9 +143,9 @@ class ModuleBuilder:
         self.num_channels += 1
         return self.num_channels
 
-    def location(self, eqn: Equation) -> int:
-        """The number of the alias for an equation's place in the user's code."""
-        key = (eqn.primitive.name, eqn.source)
+    def location(self, eqn: Equation, scope: Scope) -> int:
+        """The number of the alias for an equation's place in the user's code, and its scopes."""
+        key = ("/".join([*scope, eqn.primitive.name]), eqn.source)
         number = self.locations.get(key)
         if number is None:
             number = self.locations[key] = len(self.locations)
@@ -171,14 +173,15 @@ class ModuleBuilder:
         located.append("}")
         bare.append("}")
         aliases = [_location_alias(n, *key) for key, n in self.locations.items()]
-        return Lowered("\n".join([*aliases, *located]), "\n".join(bare))
+        scopes = "\n".join([name for name, _ in self.locations if "/" in name])
+        return Lowered("\n".join([*aliases, *located]), "\n".join(bare), scopes)
 
 
 def _location_alias(number: int, name: str, source: Any) -> str:
     if source is None:
-        return f'#l{number} = loc("{name}")'
+        return f"#l{number} = loc({quoted(name)})"
     file = source.file.replace("\\", "/").replace('"', "'")
-    return f'#l{number} = loc("{name}"("{os.path.basename(file)}":{source.line}:0))'
+    return f'#l{number} = loc({quoted(name)}("{os.path.basename(file)}":{source.line}:0))'
 
 
 def _identifier(name: str) -> str:
@@ -198,6 +201,7 @@ class FunctionBuilder:
         self.lines: list[tuple[str, int | None]] = []
         self.num_names = 0
         self.current_location: int | None = None
+        self.scope: Scope = ()  # the named scopes around what is being lowered
         self.constants: dict[Any, str] = {}
         # Names of constants that are finite and not zero, which need no care in linear code.
         self.ordinary: set[str] = set()
@@ -281,16 +285,17 @@ class FunctionBuilder:
         """Append all of ``jaxpr``'s operations here; the names of its outputs."""
         env: dict[Any, str] = dict(zip(jaxpr.invars, args, strict=True))
         uses = self.fences.use_counts(jaxpr)
-        outer = self.current_location
+        outer, outer_scope = self.current_location, self.scope
         for eqn in jaxpr.eqns:
             names = [self._read(env, a) for a in eqn.invars]
+            self.scope = outer_scope + eqn.scope
             if eqn.source is not None or outer is None:
-                self.current_location = self.module.location(eqn)
+                self.current_location = self.module.location(eqn, self.scope)
             outs = self._lower_equation(eqn, names)
             if uses and outs and self.fences.wanted(eqn, names, outs[0], uses[eqn.outvars[0]]):
                 outs = [self.simple("optimization_barrier", outs, eqn.outvars[0].aval)]
             env.update(zip(eqn.outvars, outs, strict=True))
-        self.current_location = outer
+        self.current_location, self.scope = outer, outer_scope
         return [self._read(env, a) for a in jaxpr.outvars]
 
     def _lower_equation(self, eqn: Equation, names: list[str]) -> list[str]:

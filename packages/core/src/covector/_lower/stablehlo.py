@@ -79,3 +79,12 @@ def int_matrix(rows: Iterable[Iterable[int]], shape: tuple[int, int]) -> str:
     text = ", ".join(int_list(row) for row in rows)
     body = f"[{text}]" if 0 not in shape else ""
     return f"dense<{body}> : tensor<{shape[0]}x{shape[1]}xi64>"
+
+
+def quoted(text: str) -> str:
+    """A string literal of the program's text."""
+    safe = [c if c.isprintable() and c.isascii() and c not in '"\\' else "" for c in text]
+    if all(safe):
+        return f'"{text}"'
+    codes = [c if s else "".join([f"\\{b:02X}" for b in c.encode()]) for c, s in zip(text, safe)]
+    return '"' + "".join(codes) + '"'

@@ -166,7 +166,7 @@ def compile_text(
     open_inputs = [axes is None for axes, k in zip(placement.in_axes, kept, strict=False) if k]
     options = compile_options(devices, open_inputs, compiler_options)
     key = disk_cache.key_of(
-        lowered.bare_text.encode(),
+        (lowered.bare_text + lowered.scopes).encode(),
         options.SerializeAsString(),
         f"{client.platform} {client.platform_version} {devices[0].device_kind}".encode(),
     )

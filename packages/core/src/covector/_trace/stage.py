@@ -15,7 +15,7 @@ import numpy as np
 
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Atom, Equation, Jaxpr, Literal, Var, make_jaxpr_object
-from covector._ir.source import Source, current_source
+from covector._ir.source import Source, current_source, scope_state
 from covector._trace.trace import (
     Trace,
     Tracer,
@@ -174,12 +174,20 @@ def prune_equations(eqns: Sequence[Equation], outvars: Sequence[Atom]) -> list[E
 
 
 class staging(use_base_trace):
-    """Context manager: build a program under a `StageTrace`, whose tracers die at the end."""
+    """Context manager: build a program under a `StageTrace`, whose tracers die at the end.
 
-    __slots__ = ()
+    The program is in no named scope: that of a call of it is the call's.
+    """
+
+    __slots__ = ("old_scope",)
+
+    def __enter__(self) -> Trace:
+        self.old_scope = scope_state.swap_local(())
+        return super().__enter__()
 
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)
+        scope_state.set_local(self.old_scope)
         self.trace.alive = False
 
 

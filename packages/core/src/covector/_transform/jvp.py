@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from covector._ir.jaxpr import Jaxpr
+from covector._ir.source import Scope, within_scope
 from covector._trace.primitive import Primitive
 from covector._trace.stage import stage_rule
 from covector._trace.trace import (
@@ -121,8 +122,16 @@ def run_equations(jaxpr: Jaxpr, args: Sequence[Any], trace: Trace) -> list[Any]:
     literals, steps, outputs = jaxpr.plan
     env = [*args, *literals]
     for eqn, step in zip(jaxpr.eqns, steps, strict=True):
-        env += trace.call(eqn.jaxpr, [env[i] for i in step.inputs])
+        env += call_in_scope(trace, eqn.scope, eqn.jaxpr, [env[i] for i in step.inputs])
     return [env[i] for i in outputs]
+
+
+def call_in_scope(trace: Trace, scope: Scope, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
+    """Call a program where what is staged belongs to these named scopes."""
+    if not scope:
+        return trace.call(jaxpr, args)
+    with within_scope(scope):
+        return trace.call(jaxpr, args)
 
 
 class JVPTracer(Tracer):

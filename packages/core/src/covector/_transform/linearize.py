@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr, Var, make_jaxpr_object
+from covector._ir.source import Scope, scope_state, transformed_scope, within_scope
 from covector._trace.stage import StageTrace, prune_equations, staging
 from covector._trace.trace import (
     Trace,
@@ -237,13 +238,14 @@ class LinearizeTracer(Tracer):
 class LinearizeTrace(Trace):
     """Runs forward programs in its parent and keeps a tape of the linear ones."""
 
-    __slots__ = ("num_nodes", "tape")
+    __slots__ = ("num_nodes", "scopes", "tape")
 
     parent: Trace
 
     def __init__(self, parent: Trace):
         super().__init__(parent)
         self.tape: list[Any] = []
+        self.scopes: dict[int, Scope] = {}  # the named scopes of entries that are in some
         self.num_nodes = 0
 
     def wrap(self, primal: Any) -> LinearizeTracer:
@@ -297,6 +299,8 @@ class LinearizeTrace(Trace):
             else:
                 wrapped.append(value)
         self.num_nodes = node
+        if scope := scope_state.value:
+            self.scopes[first] = transformed_scope("jvp", scope)
         self.tape.append(entry(*parts, inputs, range(first, node)))
         return wrapped
 
@@ -312,7 +316,8 @@ class LinearizeTrace(Trace):
         for entry in reversed(self.tape):
             out_cts = [sums.pop(n, None) for n in entry.outputs]
             if any(ct is not None for ct in out_cts):
-                for node, ct in zip(entry.inputs, entry.pull_back(out_cts), strict=True):
+                in_cts = self._in_scope_of(entry, "transpose", entry.pull_back, out_cts)
+                for node, ct in zip(entry.inputs, in_cts, strict=True):
                     if ct is not None:
                         add_cotangent(sums, node, ct)
         return sums
@@ -331,8 +336,19 @@ class LinearizeTrace(Trace):
             if position in needed:
                 in_tangents = [env.get(n) for n in entry.inputs]
                 if any(t is not None for t in in_tangents):
-                    env.update(zip(entry.outputs, entry.push_forward(in_tangents), strict=True))
+                    out_tangents = self._in_scope_of(entry, "", entry.push_forward, in_tangents)
+                    env.update(zip(entry.outputs, out_tangents, strict=True))
         return [env.get(x.node) if self.owns(x) else None for x in outs]
+
+    def _in_scope_of(
+        self, entry: Any, transformation: str, function: Callable[..., Any], values: list[Any]
+    ) -> list[Any]:
+        """``function(values)`` in the named scopes in which the entry was recorded."""
+        scope = self.scopes.get(entry.outputs.start) if self.scopes else None
+        if not scope:
+            return function(values)
+        with within_scope(transformed_scope(transformation, scope) if transformation else scope):
+            return function(values)
 
     def _needed(self, outs: Sequence[Any]) -> set[int]:
         nodes = {x.node for x in outs if self.owns(x)}

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Equation, Jaxpr, Literal, Var
+from covector._ir.source import transformed_scope
 from covector._trace.primitive import Linear
 from covector._trace.stage import stage_rule
 from covector._trace.trace import current_trace_state, trace_context
-from covector._transform.jvp import is_whole, zeros
+from covector._transform.jvp import call_in_scope, is_whole, zeros
 
 Mask = tuple[bool, ...]
 
@@ -110,7 +111,7 @@ def _accumulate(jaxpr: Jaxpr, out_cts: list, args: list) -> list:
     backward: list[Equation] = []
     for eqn in jaxpr.eqns:
         if linear.isdisjoint([v for v in eqn.invars if type(v) is Var]):
-            outs = trace.call(eqn.jaxpr, [read(a) for a in eqn.invars])
+            outs = call_in_scope(trace, eqn.scope, eqn.jaxpr, [read(a) for a in eqn.invars])
             values.update(zip(eqn.outvars, outs, strict=True))
         else:
             linear.update(eqn.outvars)
@@ -127,7 +128,9 @@ def _accumulate(jaxpr: Jaxpr, out_cts: list, args: list) -> list:
         mask = tuple([type(a) is Var and a in linear for a in eqn.invars])
         derived, out_mask = transpose(eqn.jaxpr, mask, tuple([ct is not None for ct in eqn_cts]))
         known = [read(a) for a, m in zip(eqn.invars, mask, strict=True) if not m]
-        given = iter(trace.call(derived, [*known, *[ct for ct in eqn_cts if ct is not None]]))
+        scope = transformed_scope("transpose", eqn.scope)
+        args = [*known, *[ct for ct in eqn_cts if ct is not None]]
+        given = iter(call_in_scope(trace, scope, derived, args))
         targets = [a for a, m in zip(eqn.invars, mask, strict=True) if m]
         for v, nonzero in zip(targets, out_mask, strict=True):
             if nonzero:

@@ -13,7 +13,7 @@ from covector._ir.avals import ShapedArray
 from covector._ir.dtypes import DTYPE_TO_MLIR
 from covector._ir.jaxpr import Jaxpr
 from covector._lower.module import function_type
-from covector._lower.stablehlo import constant_text, element_text
+from covector._lower.stablehlo import constant_text, element_text, quoted
 from covector._trace.primitive import Primitive, undefined
 from covector._trace.trace import Tracer, typeof
 from covector._tree.registry import dispatch_registry
@@ -103,15 +103,6 @@ def attribute_text(key: str, value: Any) -> str:
         f"a tuple, list or dict of them, got {value!r:.80} of type {type(value)}. Pass arrays that "
         "are computed as positional arguments."
     )
-
-
-def quoted(text: str) -> str:
-    """A string literal of the program's text."""
-    safe = [c if c.isprintable() and c.isascii() and c not in '"\\' else "" for c in text]
-    if all(safe):
-        return f'"{text}"'
-    codes = [c if s else "".join([f"\\{b:02X}" for b in c.encode()]) for c, s in zip(text, safe)]
-    return '"' + "".join(codes) + '"'
 
 
 # --- the primitive --------------------------------------------------------------------------------
