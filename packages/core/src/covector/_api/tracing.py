@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import covector._run.array  # noqa: F401  traced values need their operators
 from covector._api.float0 import hide_float0
 from covector._api.shape_dtype_struct import ShapeDtypeStruct
-from covector._config import KeyedState
+from covector._config import KeyedState, debug_key_reuse
 from covector._ir.avals import ShapedArray
 from covector._ir.dtypes import ExtendedDType
 from covector._ir.jaxpr import ClosedJaxpr, Jaxpr
@@ -57,6 +57,10 @@ def stage_function(
         args, kwargs = in_tree.unflatten([trace.new_input(a) for a in in_avals])
         leaves, out_tree = hide_float0(*dispatch_registry.flatten(fun(*args, **kwargs)))
         check_outputs(leaves, name)
+        if debug_key_reuse.value and not embed_constants:
+            from covector._transform.key_reuse import check_staged
+
+            check_staged(trace.eqns)
         jaxpr = trace.finish(leaves)
     return Staged(jaxpr, trace.consts, out_tree)
 

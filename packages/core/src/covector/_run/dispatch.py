@@ -12,7 +12,7 @@ import numpy as np
 
 import covector._run.array
 import covector._trace.concrete  # noqa: F401  and what a tracer says when asked for its value
-from covector._config import debug_infs, debug_nans, enable_x64_state
+from covector._config import debug_infs, debug_key_reuse, debug_nans, enable_x64_state
 from covector._ir.jaxpr import Jaxpr
 from covector._run.compile import Execution, execution_of
 from covector._run.placement import Placement, placement_of
@@ -38,7 +38,7 @@ def fast_path(
     args: Sequence[Any],
 ) -> FastPath | None:
     """What lets C++ run the next call of this signature alone; None keeps it in Python."""
-    if debug_nans.value or debug_infs.value or placement.moves:
+    if debug_nans.value or debug_infs.value or debug_key_reuse.value or placement.moves:
         return None  # C++ compares the number of an array's devices only
     # Host integers may be 64-bit ones that do not fit 32 bits: C++ would cut them silently.
     if not enable_x64_state.value and any(
@@ -92,7 +92,14 @@ def execute(
     execution = execution_of(
         jaxpr, placement, name=name, donated=donated, compiler_options=compiler_options
     )
-    outs = execution.run(args, placement.committed)
+    if debug_key_reuse.value:
+        from covector._transform.key_reuse import at_execution
+
+        tell_outputs = at_execution(jaxpr, args)
+        outs = execution.run(args, placement.committed)
+        tell_outputs(outs)
+    else:
+        outs = execution.run(args, placement.committed)
     if debug_nans.value or debug_infs.value:
         _check_finite(outs, name)
     return outs, execution, placement

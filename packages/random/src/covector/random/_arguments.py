@@ -5,19 +5,24 @@ They run on every eager call, so the common case comes first and costs well unde
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from typing import Any
 
 import jaxlib._jax as _jaxlib
 import numpy as np
-from covector._config import enable_custom_prng, legacy_prng_key
+from covector._config import debug_key_reuse, enable_custom_prng, legacy_prng_key
 from covector._ir import dtypes
 from covector._trace.trace import Tracer, typeof
+from covector._transform.key_reuse import use_key
 from covector.errors import ShapeError, TracerIntegerConversionError, warn_user
 from covector.lax._axes import sizes_of
 from covector.lax.shape import broadcast_shapes
 from covector.random._implementation import KeyImplementation, Shape, resolve
 from covector.random._key_array import PRNGKeyArray
 
+_FOLDER = os.path.dirname(__file__)
 _UINT32 = np.dtype(np.uint32)
 _REMEDY = (
     "Make a key with covector.random.key(seed), or wrap existing uint32 words with "
@@ -49,6 +54,8 @@ def single_key(name: str, key: Any) -> tuple[KeyImplementation, Any, bool]:
     """Like `key_parts`, for functions that take one key, not an array of them."""
     if type(key) is PRNGKeyArray:
         implementation = key._impl
+        if debug_key_reuse.value and name != "fold_in":
+            key = _used(name, key)
         if getattr(key._base_array, "aval", None) is implementation.key_aval:
             return implementation, key._base_array, True
     parts = key_parts(name, key)
@@ -60,6 +67,20 @@ def single_key(name: str, key: Any) -> tuple[KeyImplementation, Any, bool]:
             f"covector.vmap to map {name} over keys."
         )
     return parts
+
+
+_last_use = threading.local()
+
+
+def _used(name: str, key: PRNGKeyArray) -> PRNGKeyArray:
+    """The key, marked as used by the function that the user called (and not by what that calls)."""
+    frame: Any = sys._getframe(2)
+    while frame.f_back and frame.f_back.f_code.co_filename.startswith(_FOLDER):
+        frame = frame.f_back
+    if getattr(_last_use, "frame", None) is frame:
+        return key
+    _last_use.frame = frame
+    return PRNGKeyArray(key._impl, use_key(name, key._base_array))
 
 
 def check_key_data(name: str, implementation: KeyImplementation, data: Any) -> None:

@@ -17,9 +17,11 @@ import jaxlib._jax as _jaxlib
 import numpy as np
 from covector import lax
 from covector._api.device import device_put
+from covector._config import debug_key_reuse
 from covector._ir.avals import ShapedArray
 from covector._run.array import Array, Shard
 from covector._trace.trace import typeof
+from covector._transform.key_reuse import follow_index
 from covector._tree.registry import register_dispatch_node
 from covector.errors import ShapeError
 from covector.random._implementation import KeyDType, KeyImplementation, Shape
@@ -164,7 +166,11 @@ class PRNGKeyArray(Array):
     # -- elements ---------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> PRNGKeyArray:
-        return self._with(self._base_array[self._base_index(index)])
+        items = self._base_index(index)
+        part = self._base_array[items]
+        if debug_key_reuse.value:
+            follow_index(self._base_array, items, part)
+        return self._with(part)
 
     @property
     def at(self) -> KeyUpdate:

@@ -9,9 +9,10 @@ import numpy as np
 from covector import lax
 from covector._api.device import device_put
 from covector._api.jit import library_function
-from covector._config import enable_custom_prng, enable_x64, random_seed_offset
+from covector._config import debug_key_reuse, enable_custom_prng, enable_x64, random_seed_offset
 from covector._ir import dtypes
 from covector._trace.trace import Tracer, typeof
+from covector._transform.key_reuse import clone_key
 from covector.random._arguments import check_key_data, key_parts, shape_of, single_key
 from covector.random._implementation import (
     KeyDType,
@@ -217,7 +218,9 @@ def clone(key: Any) -> Any:
     >>> bool(random.clone(key) == key)
     True
     """
-    return key.copy() if type(key) is PRNGKeyArray else key
+    if type(key) is not PRNGKeyArray:
+        return key
+    return key._with(clone_key(key._base_array)) if debug_key_reuse.value else key.copy()
 
 
 # --- keys and their data --------------------------------------------------------------------------
@@ -259,6 +262,8 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     data = key_bits_array
     if isinstance(data, np.ndarray):
         data = device_put(data)
+    elif debug_key_reuse.value:
+        data = clone_key(data)
     return PRNGKeyArray(implementation, data)
 
 
