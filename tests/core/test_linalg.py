@@ -7,7 +7,6 @@ import covector
 import numpy as np
 import pytest
 from core import primitive_checks as checks
-from covector import lax
 from covector.lax import linalg
 from oracle import Case, Tolerance
 
@@ -24,10 +23,6 @@ def sample(*shape, dtype=np.float64):
 
 def adjoint(x):
     return np.conj(np.swapaxes(x, -1, -2))
-
-
-def product(x, y):
-    return lax.dot_general(x, y, (((1,), (0,)), ((), ())))
 
 
 def positive(x):
@@ -152,7 +147,6 @@ def test_triangular_solve(params):
         x = np.asarray(solve(a, b))
         left = params.get("left_side")
         np.testing.assert_allclose(matrix @ x if left else x @ matrix, b, atol=1e-12)
-        checks.check_derivatives(solve, a, b, order=1)
         checks.check_batched(solve, a, b, axes=(-1,), ulps=64)
 
 
@@ -169,82 +163,6 @@ def test_tridiagonal_solve():
     with covector.enable_x64(True):
         x = linalg.tridiagonal_solve(*args)
         np.testing.assert_allclose(x, np.linalg.solve(matrix, args[3]), rtol=1e-10)
-        checks.check_derivatives(linalg.tridiagonal_solve, *args, order=1)
-
-
-# --- derivatives ----------------------------------------------------------------------------------
-
-
-def vectors_of_eigh(x):
-    """Functions of the eigenvectors that do not depend on their phases."""
-    v, w = linalg.eigh(x)
-    scaled = lax.mul(v, lax.broadcast_in_dim(np.arange(2).astype(x.dtype), v.shape, (1,)))
-    return w, product(scaled, lax.conj(lax.transpose(v, (1, 0))))
-
-
-def factors_of_svd(x):
-    u, s, vh = linalg.svd(x, full_matrices=False)
-    scaled = lax.mul(u, lax.broadcast_in_dim(np.arange(2).astype(x.dtype), u.shape, (1,)))
-    return s, product(scaled, vh)
-
-
-def sizes_of_eig(x):
-    w, v = linalg.eig(x, compute_left_eigenvectors=False, enable_eigvec_derivs=True)
-    return w, lax.abs(v)
-
-
-DIFFERENTIABLE = [
-    (lambda x: linalg.cholesky(lax.add(product(x, lax.conj(lax.transpose(x, (1, 0)))), EYE)), 2, 2),
-    (lambda x: linalg.lu(x)[0], 2, 3),
-    (lambda x: linalg.lu(x)[0], 3, 2),
-    (lambda x: linalg.qr(x, full_matrices=False), 3, 2),
-    (lambda x: linalg.qr(x, pivoting=True)[:2], 2, 2),
-    (vectors_of_eigh, 2, 2),
-    (factors_of_svd, 3, 2),
-    (factors_of_svd, 2, 3),
-    (lambda x: linalg.svd(x, compute_uv=False), 2, 3),
-    (sizes_of_eig, 2, 2),
-]
-EYE = np.eye(2, dtype=complex)
-
-
-@pytest.mark.parametrize(("function", "m", "n"), DIFFERENTIABLE)
-def test_derivatives(function, m, n):
-    checks.check_derivatives(function, sample(m, n, dtype=complex), order=1, rtol=1e-4)
-
-
-def test_gradient_at_equal_singular_values():
-    """The numerators are zero where the denominators are."""
-
-    def norm(a):
-        u, s, vh = linalg.svd(a, full_matrices=False)
-        scaled = lax.mul(u, lax.broadcast_in_dim(s, u.shape, (1,)))
-        y = product(scaled, vh)
-        return lax.sqrt(lax.reduce_sum(lax.mul(y, y), (0, 1)))
-
-    a = np.diag([1.0, 1.0, 2.0, 3.0]).astype(np.float32)
-    np.testing.assert_allclose(covector.grad(norm)(a), a / np.sqrt(15), atol=1e-6)
-
-
-def test_gradient_at_equal_eigenvalues():
-    def trace(a):
-        return lax.reduce_sum(linalg.eigh(a)[1], (0,))
-
-    np.testing.assert_array_equal(covector.grad(trace)(np.eye(3)), np.eye(3))
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x: linalg.svd(x),
-        lambda x: linalg.qr(x),
-        lambda x: linalg.eigh(product(x, lax.transpose(x, (1, 0))), subset_by_index=(0, 1)),
-        lambda x: linalg.eig(lax.slice(x, (0, 0), (2, 2))),
-    ],
-)
-def test_undefined_derivatives(function):
-    with pytest.raises(NotImplementedError, match=r"derivatives? (is|are)"):
-        covector.jvp(function, (np.ones((3, 2)),), (np.ones((3, 2)),))
 
 
 # --- edges ----------------------------------------------------------------------------------------
@@ -288,41 +206,6 @@ def test_bad_input(name):
     if name not in ("lu", "qr", "svd"):
         with pytest.raises(ValueError, match="must be a square matrix"):
             function(np.ones((2, 3), np.float32))
-
-
-# --- products and updates -------------------------------------------------------------------------
-
-
-def test_pivots_to_permutation(oracle):
-    pivots = np.array([[2, 2, 2], [0, 3, 3]], np.int32)
-    oracle.compare_many([Case("lax.linalg.lu_pivots_to_permutation(p, 4)", {"p": pivots})])
-
-
-def test_cholesky_update():
-    r, w = np.triu(sample(4, 4)), sample(4)
-    with covector.enable_x64(True):
-        out = np.asarray(linalg.cholesky_update(r, w))
-    np.testing.assert_allclose(out.T @ out, r.T @ r + np.outer(w, w), atol=1e-12)
-
-
-@pytest.mark.parametrize("left", [True, False])
-def test_ormqr(left):
-    a, taus = np.tril(sample(3, 3, dtype=complex), -1), sample(3, dtype=complex)
-    with covector.enable_x64(True):
-        q, c = np.asarray(linalg.householder_product(a, taus)), sample(3, 3, dtype=complex)
-        out = linalg.ormqr(a, taus, c, left=left, transpose=True)
-    np.testing.assert_allclose(out, adjoint(q) @ c if left else c @ adjoint(q), atol=1e-12)
-
-
-def test_symmetric_product():
-    a, c = sample(3, 2), positive(sample(3, 3))
-
-    def f(a, c):
-        return linalg.symmetric_product(a, c, alpha=2.0, beta=0.5, symmetrize_output=True)
-
-    with covector.enable_x64(True):
-        np.testing.assert_allclose(f(a, c), 2 * a @ a.T + c / 2, atol=1e-12)
-        checks.check_derivatives(lambda a: f(a, c), a, order=1)
 
 
 # --- start-up -------------------------------------------------------------------------------------

@@ -18,9 +18,11 @@ _CONTENTS: dict[str, str] = {
     "triangular": "triangular_solve triangular_solve_p",
     "householder": "hessenberg hessenberg_p householder_product householder_product_p tridiagonal "
     "tridiagonal_p",
+    "qdwh": "qdwh",
     "qr": "qr qr_p",
     "eigh": "EighImplementation eigh eigh_p",
-    "eig": "EigImplementation eig eig_p schur schur_p",
+    "eig": "EigImplementation eig eig_p",
+    "schur": "schur schur_p",
     "svd": "SvdAlgorithm svd svd_p",
     "updates": "cholesky_update cholesky_update_p ormqr ormqr_p symmetric_product "
     "symmetric_product_p",

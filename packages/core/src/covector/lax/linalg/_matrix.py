@@ -171,11 +171,47 @@ def spread(s: Any, x: Any, axis: int) -> Any:
     return _spread(s, x, axis)
 
 
+def inverse_gaps(w: Any, x: Any) -> Any:
+    """``1 / (w[j] - w[i])`` at row i and column j, for matrices like ``x``.
+
+    Zero on the diagonal, and where the two are equal but for the rounding of a factorization: a
+    quotient of 0 by 0, that the limit of the numerator would decide.
+    """
+    values = lax.stop_gradient(w)
+    size = typeof(w).shape[-1]
+    eps = np.finfo(real_dtype(typeof(w).dtype)).eps
+    largest = lax.reduce_max(lax.abs(values), (typeof(w).ndim - 1,))
+    tolerance = lax.mul(largest, np.asarray(size * eps, typeof(largest).dtype))
+    gaps = lax.sub(_spread(w, x, -1), _spread(w, x, -2))
+    distance = lax.abs(lax.stop_gradient(gaps))
+    equal = lax.le(
+        distance,
+        lax.broadcast_in_dim(tolerance, typeof(gaps).shape, tuple(range(typeof(w).ndim - 1))),
+    )
+    inverse = lax.div(lax.full_like(gaps, 1), lax.select(equal, lax.full_like(gaps, 1), gaps))
+    return lax.select(equal, lax.full_like(gaps, 0), inverse)
+
+
 def crop(x: Any, rows: int, columns: int) -> Any:
     """The first rows and columns of each matrix."""
     shape = typeof(x).shape
     limits = (*shape[:-2], rows, columns)
     return x if limits == shape else lax.slice(x, (0,) * len(shape), limits)
+
+
+def rows_from(x: Any, first: int) -> Any:
+    """The rows of each matrix from ``first`` on."""
+    return lax.slice_in_dim(x, first, None, axis=typeof(x).ndim - 2)
+
+
+def columns_from(x: Any, first: int) -> Any:
+    """The columns of each matrix from ``first`` on."""
+    return lax.slice_in_dim(x, first, None, axis=typeof(x).ndim - 1)
+
+
+def beside(x: Any, y: Any) -> Any:
+    """The columns of ``x``, then those of ``y``."""
+    return lax.concatenate([x, y], typeof(x).ndim - 1)
 
 
 def pad_to(x: Any, rows: int, columns: int) -> Any:

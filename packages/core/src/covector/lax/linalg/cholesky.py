@@ -6,11 +6,11 @@ from typing import Any
 
 from covector import lax
 from covector._ir.avals import ShapedArray
-from covector._lower.module import lower_by
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
-from covector.lax.linalg import _lapack
+from covector.lax.linalg import _kernels
 from covector.lax.linalg._matrix import (
+    adjoint,
     as_inexact,
     batch_in_front,
     check_matrix,
@@ -51,40 +51,52 @@ def _abstract(aval: ShapedArray) -> ShapedArray:
     return aval.strip_weak_type()
 
 
-def _potrf(x: Any) -> Any:
-    aval = typeof(x)
-    if aval.size == 0:
-        return x
-    stack = aval.shape[:-2]
-    out, info = _lapack.call(
-        "potrf",
-        [x],
-        [(aval.shape, aval.dtype), (stack, _lapack.INT32)],
-        matrices=("m", "m-"),
-        aliases=[(0, 0)],
-        uplo="L",
-    )
-    return _lapack.nan_unless(_lapack.succeeded(info), out)
+def _by_kernel(call: Any, routine: str, **options: Any) -> Any:
+    def factor(x: Any) -> Any:
+        aval = typeof(x)
+        if aval.size == 0:
+            return x
+        out, info = call(
+            routine,
+            [x],
+            [(aval.shape, aval.dtype), (aval.shape[:-2], _kernels.INT32)],
+            matrices=("m", "m-"),
+            aliases=[(0, 0)],
+            **options,
+        )
+        return _kernels.nan_unless(_kernels.succeeded(info), out)
+
+    return factor
 
 
-_lower_by_lapack = lower_by(_potrf)
+_by_platform = _kernels.lower_on(
+    "cholesky",
+    cpu=_by_kernel(_kernels.lapack, "potrf", uplo="L"),
+    gpu=_by_kernel(_kernels.kernel, "cusolver_potrf_ffi", lower=True),
+)
 
 
 def _lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
-    if ctx.platform == "cpu":
-        return _lower_by_lapack(ctx, args, in_avals, out_avals)
-    return ctx.emit(f"stablehlo.cholesky {args[0]}, lower = true : {out_avals[0].mlir}")
+    if ctx.platform == "tpu":
+        return ctx.emit(f"stablehlo.cholesky {args[0]}, lower = true : {out_avals[0].mlir}")
+    return _by_platform(ctx, args, in_avals, out_avals)
 
 
 def _jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    """``dL = L phi(L^-1 dA L^-H)``, phi the lower part with half the diagonal (Murray 2016)."""
+    """``dL = L phi(L^-1 dA L^-H)``, phi the lower part with half the diagonal (Murray 2016). Of dA
+    too, only the lower triangle counts."""
     factor = lower_part(cholesky_p.bind(*primals))
+    change = _lower_with_half_diagonal(tangents[0])
+    change = lax.add(change, adjoint(change))
     left = triangular_solve(
-        factor, tangents[0], left_side=False, transpose_a=True, conjugate_a=True, lower=True
+        factor, change, left_side=False, transpose_a=True, conjugate_a=True, lower=True
     )
     middle = triangular_solve(factor, left, left_side=True, lower=True)
-    phi = lax.sub(lower_part(middle), halved(diagonal_part(middle)))
-    return factor, product(factor, phi)
+    return factor, product(factor, _lower_with_half_diagonal(middle))
+
+
+def _lower_with_half_diagonal(x: Any) -> Any:
+    return lax.sub(lower_part(x), halved(diagonal_part(x)))
 
 
 cholesky_p = Primitive(

@@ -8,11 +8,10 @@ from typing import Any
 from covector import lax
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
-from covector._lower.module import lower_by
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
-from covector.lax.elementwise import unscale
-from covector.lax.linalg import _lapack
+from covector.lax.elementwise import scale
+from covector.lax.linalg import _kernels
 from covector.lax.linalg._matrix import (
     adjoint,
     as_inexact,
@@ -20,17 +19,15 @@ from covector.lax.linalg._matrix import (
     check_matrix,
     check_square,
     diagonal,
-    diagonal_part,
     hermitian,
-    identity_like,
+    inverse_gaps,
     product,
     real_dtype,
-    spread,
 )
 
 
 class EighImplementation(enum.Enum):
-    """Algorithms of `eigh`; on CPU, LAPACK's QR iterations with divide and conquer."""
+    """Algorithms of `eigh`: QR, with divide and conquer, on CPU; QR and JACOBI on GPU."""
 
     QR = "qr"
     JACOBI = "jacobi"
@@ -54,7 +51,7 @@ def eigh(
       symmetrize_input: use ``(x + x^H) / 2``.
       sort_eigenvalues: in ascending order. On CPU they always are.
       subset_by_index: only the eigenvalues of these positions: first, and one past the last.
-      implementation: the algorithm; on CPU only `EighImplementation.QR` or None.
+      implementation: the algorithm, by member or value (see `EighImplementation`).
 
     Returns:
       The eigenvectors as columns, of shape (..., n, n), and eigenvalues, (..., n); nan if LAPACK
@@ -62,6 +59,12 @@ def eigh(
 
     Raises:
       ValueError: ``x`` is not square, or the subset is no range of positions.
+      NotImplementedError: the platform does not have the implementation.
+
+    The derivative of an eigenvector divides by differences of eigenvalues. Where two are equal, but
+    for rounding, their eigenvectors are taken not to turn into each other. That is right for what
+    depends on the eigenvectors of equal eigenvalues only as a whole, like projections on them, but
+    drops a term of functions like ``(v * exp(w)) @ v.T``.
 
     >>> vectors, values = lax.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]]))
     >>> values
@@ -71,7 +74,7 @@ def eigh(
     x = as_inexact(x)
     vectors, values = eigh_p.bind(
         hermitian(x) if symmetrize_input else x,
-        algorithm=implementation,
+        algorithm=None if implementation is None else EighImplementation(implementation),
         lower=bool(lower),
         sort_eigenvalues=bool(sort_eigenvalues),
         subset_by_index=None if subset_by_index is None else tuple(subset_by_index),
@@ -95,35 +98,72 @@ def _abstract(x: ShapedArray, *, subset_by_index: Any, algorithm: Any, **params:
     ]
 
 
-def _syevd(
+def _on_cpu(x: Any, *, algorithm: Any, lower: bool, **params: Any) -> list[Any]:
+    _refuse_unless(algorithm, (None, EighImplementation.QR), "CPU")
+    routine = "heevd" if dtypes.is_complex(typeof(x).dtype) else "syevd"
+    options = {"mode": "V", "uplo": "L" if lower else "U"}
+    return _by_kernel(x, _kernels.lapack, routine, options, **params)
+
+
+_ON_GPU = {None: 0, EighImplementation.QR: 1, EighImplementation.JACOBI: 2}
+
+
+def _on_gpu(x: Any, *, algorithm: Any, lower: bool, **params: Any) -> list[Any]:
+    _refuse_unless(algorithm, _ON_GPU, "GPU")
+    options = {"algorithm": _kernels.Enumerator(_ON_GPU[algorithm]), "lower": lower}
+    return _by_kernel(x, _kernels.kernel, "cusolver_syevd_ffi", options, **params)
+
+
+def _on_tpu(
     x: Any, *, algorithm: Any, lower: bool, sort_eigenvalues: bool, subset_by_index: Any
 ) -> list[Any]:
-    if algorithm not in (None, EighImplementation.QR):
-        raise NotImplementedError(f"eigh: implementation {algorithm} is not available on CPU")
+    """By Jacobi's rotations: at most 100 sweeps, to a relative error of 1e-6."""
+    _refuse_unless(algorithm, (None, EighImplementation.JACOBI), "TPU")
+    aval = typeof(x)
+    outs = [(aval.shape, aval.dtype), (aval.shape[:-1], real_dtype(aval.dtype))]
+    config = f"{int(lower)},{int(sort_eigenvalues)},100,1e-6"
+    return _subset(_kernels.tpu_kernel("Eigh", [x], outs, config=config), subset_by_index)
+
+
+def _refuse_unless(algorithm: Any, available: Any, place: str) -> None:
+    if algorithm not in available:
+        raise NotImplementedError(f"eigh: implementation {algorithm} is not available on {place}")
+
+
+def _by_kernel(
+    x: Any,
+    call: Any,
+    routine: str,
+    options: dict[str, Any],
+    *,
+    sort_eigenvalues: bool,
+    subset_by_index: Any,
+) -> list[Any]:
     aval = typeof(x)
     *stack, _, n = aval.shape
-    real = real_dtype(aval.dtype)
-    start, stop = subset_by_index or (0, n)
+    values = ((*stack, n), real_dtype(aval.dtype))
     if aval.size == 0:
-        empty = lax.full((*stack, n, stop - start), 0, aval.dtype)
-        return [empty, lax.full((*stack, stop - start), 0, real)]
-    vectors, values, info = _lapack.call(
-        "heevd" if dtypes.is_complex(aval.dtype) else "syevd",
+        return _subset([x, lax.full(*values[:1], 0, values[1])], subset_by_index)
+    vectors, w, info = call(
+        routine,
         [x],
-        [(aval.shape, aval.dtype), ((*stack, n), real), (stack, _lapack.INT32)],
+        [(aval.shape, aval.dtype), values, (stack, _kernels.INT32)],
         matrices=("m", "m--"),
         aliases=[(0, 0)],
-        mode="V",
-        uplo="L" if lower else "U",
+        **options,
     )
-    ok = _lapack.succeeded(info)
-    outs = [_lapack.nan_unless(ok, y) for y in (vectors, values)]
-    return [lax.slice_in_dim(y, start, stop, axis=typeof(y).ndim - 1) for y in outs]
+    return _subset(_kernels.nan_where_failed(info, vectors, w), subset_by_index)
+
+
+def _subset(outs: list[Any], subset_by_index: tuple[int, int] | None) -> list[Any]:
+    if subset_by_index is None:
+        return outs
+    return [lax.slice_in_dim(y, *subset_by_index, axis=typeof(y).ndim - 1) for y in outs]
 
 
 def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[Any]]:
     """``dw = diag(C)`` and ``dv = v (C / (w_j - w_i))``, the diagonal apart, with ``C = v^H dx v``
-    (Magnus 1985). Where eigenvalues are equal, a numerator of zero gives zero."""
+    (Magnus 1985; Seeger et al. 2017 for the gradient)."""
     v, w = eigh_p.bind(*primals, **params)
     n = typeof(v).shape[-2]
     if params["subset_by_index"] not in (None, (0, n)):
@@ -132,8 +172,7 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[An
             f"(subset_by_index={params['subset_by_index']})"
         )
     c = product(adjoint(v), tangents[0], v)
-    gaps = lax.sub(spread(w, v, -1), spread(w, v, -2))
-    quotient = unscale(lax.sub(c, diagonal_part(c)), lax.add(gaps, identity_like(v, n, n)))
+    quotient = scale(c, inverse_gaps(w, v))
     d_w = diagonal(c)
     d_w = lax.real(d_w) if dtypes.is_complex(typeof(d_w).dtype) else d_w
     return [v, w], [product(v, quotient), d_w]
@@ -142,7 +181,7 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> tuple[list[Any], list[An
 eigh_p = Primitive(
     "eigh",
     abstract=_abstract,
-    lower=lower_by(_syevd),
+    lower=_kernels.lower_on("eigh", cpu=_on_cpu, gpu=_on_gpu, tpu=_on_tpu),
     jvp=_jvp,
     batch=batch_in_front(lambda: eigh_p),
     multiple_results=True,

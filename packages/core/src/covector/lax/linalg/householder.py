@@ -9,10 +9,9 @@ import numpy as np
 from covector import lax
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
-from covector._lower.module import lower_by
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
-from covector.lax.linalg import _lapack
+from covector.lax.linalg import _kernels
 from covector.lax.linalg._matrix import batch_in_front, check_matrix, diagonal, real_dtype
 
 
@@ -58,23 +57,33 @@ def _abstract_product(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
     return a.strip_weak_type()
 
 
-def _orgqr(a: Any, taus: Any) -> Any:
+def _product_of(a: Any, taus: Any, call: Any, routine: str) -> Any:
     aval = typeof(a)
     if aval.size == 0:
         return a
-    return _lapack.call(
-        _routine(aval, "orgqr", "ungqr"),
-        [a, taus],
-        [(aval.shape, aval.dtype)],
-        matrices=("m-", "m"),
-        aliases=[(0, 0)],
-    )[0]
+    outs = [(aval.shape, aval.dtype)]
+    return call(routine, [a, taus], outs, matrices=("m-", "m"), aliases=[(0, 0)])[0]
+
+
+def _orgqr(a: Any, taus: Any) -> Any:
+    return _product_of(a, taus, _kernels.lapack, _routine(typeof(a), "orgqr", "ungqr"))
+
+
+def _orgqr_on_gpu(a: Any, taus: Any) -> Any:
+    return _product_of(a, taus, _kernels.kernel, "cusolver_orgqr_ffi")
+
+
+def _product_on_tpu(a: Any, taus: Any) -> Any:
+    name = "ProductOfElementaryHouseholderReflectors"
+    return _kernels.tpu_kernel(name, [a, taus], [(typeof(a).shape, typeof(a).dtype)])[0]
 
 
 householder_product_p = Primitive(
     "householder_product",
     abstract=_abstract_product,
-    lower=lower_by(_orgqr),
+    lower=_kernels.lower_on(
+        "householder_product", cpu=_orgqr, gpu=_orgqr_on_gpu, tpu=_product_on_tpu
+    ),
     batch=batch_in_front(lambda: householder_product_p),
 )
 
@@ -82,35 +91,44 @@ householder_product_p = Primitive(
 # --- reductions -----------------------------------------------------------------------------------
 
 
-def geqrf(a: Any) -> tuple[Any, Any]:
+def geqrf(a: Any, platform: str) -> tuple[Any, Any]:
     """R in the upper triangle and the reflections of Q below it, and their taus. For lowering."""
     aval = typeof(a)
     *stack, m, n = aval.shape
-    packed, taus = _lapack.call(
-        "geqrf",
-        [a],
-        [(aval.shape, aval.dtype), ((*stack, min(m, n)), aval.dtype)],
-        matrices=("m", "m-"),
-        aliases=[(0, 0)],
-    )
+    outs = [(aval.shape, aval.dtype), ((*stack, min(m, n)), aval.dtype)]
+    if platform == "tpu":
+        packed, taus = _kernels.tpu_kernel("Qr", [a], outs)
+    elif platform == "gpu":
+        packed, taus = _kernels.kernel(
+            "cusolver_geqrf_ffi", [a], outs, matrices=("m", "m-"), aliases=[(0, 0)]
+        )
+    else:
+        packed, taus = _kernels.lapack("geqrf", [a], outs, matrices=("m", "m-"), aliases=[(0, 0)])
     return packed, taus
 
 
-def geqp3(a: Any) -> tuple[Any, Any, Any]:
-    """Like `geqrf` with the columns in an order (third, from 0) of falling norms. For lowering."""
+def geqp3(a: Any, *, magma: str | None) -> tuple[Any, Any, Any]:
+    """Like `geqrf` with the columns in an order (third, from 0) of falling norms. For lowering.
+
+    ``magma``: on GPU, whether that library does it: "on", "off" (LAPACK on the host does) or
+    "auto". None: on CPU.
+    """
     aval = typeof(a)
     *stack, m, n = aval.shape
     free = lax.full((*stack, n), 0, np.int32)
-    packed, order, taus = _lapack.call(
-        "geqp3",
+    on_gpu = {} if magma is None else {"magma": magma}
+    call, routine = (_kernels.kernel, "cuhybrid_geqp3") if on_gpu else (_kernels.lapack, "geqp3")
+    packed, order, taus = call(
+        routine,
         [a, free],
         [
             (aval.shape, aval.dtype),
-            ((*stack, n), _lapack.INT32),
+            ((*stack, n), _kernels.INT32),
             ((*stack, min(m, n)), aval.dtype),
         ],
         matrices=("m-", "m--"),
         aliases=[(0, 0), (1, 1)],
+        **on_gpu,
     )
     return packed, taus, lax.sub(order, np.int32(1))
 
@@ -142,23 +160,22 @@ def _gehrd(a: Any) -> list[Any]:
     *stack, _, n = aval.shape
     if aval.size == 0 or n == 1:
         return [a, lax.full((*stack, max(n - 1, 0)), 0, aval.dtype)]
-    packed, taus, info = _lapack.call(
+    packed, taus, info = _kernels.lapack(
         "gehrd",
         [a],
-        [(aval.shape, aval.dtype), ((*stack, n - 1), aval.dtype), (stack, _lapack.INT32)],
+        [(aval.shape, aval.dtype), ((*stack, n - 1), aval.dtype), (stack, _kernels.INT32)],
         matrices=("m", "m--"),
         aliases=[(0, 0)],
         low=1,
         high=n,
     )
-    ok = _lapack.succeeded(info)
-    return [_lapack.nan_unless(ok, packed), _lapack.nan_unless(ok, taus)]
+    return _kernels.nan_where_failed(info, packed, taus)
 
 
 hessenberg_p = Primitive(
     "hessenberg",
     abstract=_abstract_hessenberg,
-    lower=lower_by(_gehrd),
+    lower=_kernels.lower_on("hessenberg", cpu=_gehrd),
     batch=batch_in_front(lambda: hessenberg_p),
     multiple_results=True,
 )
@@ -197,6 +214,15 @@ def _abstract_tridiagonal(a: ShapedArray, *, lower: bool) -> list[ShapedArray]:
 
 
 def _sytrd(a: Any, *, lower: bool) -> list[Any]:
+    routine = _routine(typeof(a), "sytrd", "hetrd")
+    return _reduce(a, _kernels.lapack, routine, uplo="L" if lower else "U")
+
+
+def _sytrd_on_gpu(a: Any, *, lower: bool) -> list[Any]:
+    return _reduce(a, _kernels.kernel, "cusolver_sytrd_ffi", lower=lower)
+
+
+def _reduce(a: Any, call: Any, routine: str, **options: Any) -> list[Any]:
     aval = typeof(a)
     *stack, _, n = aval.shape
     real = real_dtype(aval.dtype)
@@ -204,28 +230,27 @@ def _sytrd(a: Any, *, lower: bool) -> list[Any]:
         d = diagonal(a)
         d = lax.real(d) if dtypes.is_complex(aval.dtype) else d
         return [a, d, lax.full((*stack, n - 1), 0, real), lax.full((*stack, n - 1), 0, aval.dtype)]
-    *outs, info = _lapack.call(
-        _routine(aval, "sytrd", "hetrd"),
+    *outs, info = call(
+        routine,
         [a],
         [
             (aval.shape, aval.dtype),
             ((*stack, n), real),
             ((*stack, n - 1), real),
             ((*stack, n - 1), aval.dtype),
-            (stack, _lapack.INT32),
+            (stack, _kernels.INT32),
         ],
         matrices=("m", "m----"),
         aliases=[(0, 0)],
-        uplo="L" if lower else "U",
+        **options,
     )
-    ok = _lapack.succeeded(info)
-    return [_lapack.nan_unless(ok, x) for x in outs]
+    return _kernels.nan_where_failed(info, *outs)
 
 
 tridiagonal_p = Primitive(
     "tridiagonal",
     abstract=_abstract_tridiagonal,
-    lower=lower_by(_sytrd),
+    lower=_kernels.lower_on("tridiagonal", cpu=_sytrd, gpu=_sytrd_on_gpu),
     batch=batch_in_front(lambda: tridiagonal_p),
     multiple_results=True,
 )

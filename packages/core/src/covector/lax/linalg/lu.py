@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,9 @@ import numpy as np
 from covector import lax
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
-from covector._lower.module import lower_by
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
-from covector.lax.linalg import _lapack
+from covector.lax.linalg import _kernels
 from covector.lax.linalg._matrix import (
     batch_in_front,
     check_matrix,
@@ -51,34 +51,38 @@ def lu(x: Any) -> list[Any]:
 def _abstract(aval: ShapedArray) -> list[ShapedArray]:
     check_matrix("lu", aval)
     *stack, m, n = aval.shape
-    integers = ShapedArray((*stack, min(m, n)), _lapack.INT32)
+    integers = ShapedArray((*stack, min(m, n)), _kernels.INT32)
     return [aval.strip_weak_type(), integers, integers.update(shape=(*stack, m))]
 
 
-def _getrf(x: Any) -> list[Any]:
-    aval = typeof(x)
-    *stack, m, n = aval.shape
-    if aval.size == 0:
-        numbers = lax.broadcasted_iota(np.int32, (*stack, m), len(stack))
-        return [x, lax.full((*stack, min(m, n)), 0, np.int32), numbers]
-    packed, pivots, info = _lapack.call(
-        "getrf",
-        [x],
-        [
-            (aval.shape, aval.dtype),
-            ((*stack, min(m, n)), _lapack.INT32),
-            (stack, _lapack.INT32),
-        ],
-        matrices=("m", "m--"),
-        aliases=[(0, 0)],
-    )
-    pivots = lax.sub(pivots, np.int32(1))
-    packed = _lapack.nan_unless(lax.ge(info, np.int32(0)), packed)
-    return [packed, pivots, lu_pivots_to_permutation(pivots, m)]
+def _by_kernel(call: Any, routine: str) -> Any:
+    def factor(x: Any) -> list[Any]:
+        aval = typeof(x)
+        *stack, m, n = aval.shape
+        if aval.size == 0:
+            numbers = lax.broadcasted_iota(np.int32, (*stack, m), len(stack))
+            return [x, lax.full((*stack, min(m, n)), 0, np.int32), numbers]
+        packed, pivots, info = call(
+            routine,
+            [x],
+            [
+                (aval.shape, aval.dtype),
+                ((*stack, min(m, n)), _kernels.INT32),
+                (stack, _kernels.INT32),
+            ],
+            matrices=("m", "m--"),
+            aliases=[(0, 0)],
+        )
+        pivots = lax.sub(pivots, np.int32(1))
+        packed = _kernels.nan_unless(lax.ge(info, np.int32(0)), packed)
+        return [packed, pivots, lu_pivots_to_permutation(pivots, m)]
+
+    return factor
 
 
 def _jvp(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
-    """``dL = L tril(F, -1)`` and ``dU = triu(F) U`` with ``F = L^-1 dx[permutation] U^-1``.
+    """``dL = L tril(F, -1)`` and ``dU = triu(F) U`` with ``F = L^-1 dx[permutation] U^-1`` (de
+    Hoog, Anderssen and Lukas 2011; for other shapes, Lezcano-Casado's notes for PyTorch, 2021).
 
     The factor of a matrix that is not square is completed by an identity in the corner.
     """
@@ -98,14 +102,39 @@ def _jvp(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
     return [packed, pivots, permutation], [lax.add(d_lower, d_upper), None, None]
 
 
+def _on_tpu(x: Any) -> list[Any]:
+    aval = typeof(x)
+    *stack, m, n = aval.shape
+    integers = [((*stack, min(m, n)), _kernels.INT32), ((*stack, m), _kernels.INT32)]
+    outs = [(aval.shape, aval.dtype), *integers]
+    return _kernels.tpu_kernel("LuDecomposition", [x], outs, version=2)
+
+
 lu_p = Primitive(
     "lu",
     abstract=_abstract,
-    lower=lower_by(_getrf),
+    lower=_kernels.lower_on(
+        "lu",
+        cpu=_by_kernel(_kernels.lapack, "getrf"),
+        gpu=_by_kernel(_kernels.kernel, "cusolver_getrf_ffi"),
+        tpu=_on_tpu,
+    ),
     jvp=_jvp,
     batch=batch_in_front(lambda: lu_p),
     multiple_results=True,
 )
+
+
+def solver_of(a: Any) -> Callable[[Any], Any]:
+    """The function from b to ``a^-1 b``, for general square matrices that are factored once."""
+    packed, _, permutation = lu(a)
+
+    def solve(b: Any) -> Any:
+        b = take_rows(b, permutation)
+        b = triangular_solve(packed, b, left_side=True, lower=True, unit_diagonal=True)
+        return triangular_solve(packed, b, left_side=True)
+
+    return solve
 
 
 # --- pivots ---------------------------------------------------------------------------------------
@@ -161,10 +190,25 @@ def _permutation(pivots: Any, *, permutation_size: int) -> Any:
     return lax.fori_loop(0, k, swap, order)
 
 
+def _permutation_on_gpu(pivots: Any, *, permutation_size: int) -> Any:
+    *stack, _ = typeof(pivots).shape
+    return _kernels.kernel(
+        "cu_lu_pivots_to_permutation",
+        [pivots],
+        [((*stack, permutation_size), typeof(pivots).dtype)],
+        matrices=("-", "-"),
+    )
+
+
 lu_pivots_to_permutation_p = Primitive(
     "lu_pivots_to_permutation",
     abstract=_abstract_permutation,
-    lower=lower_by(_permutation),
+    lower=_kernels.lower_on(
+        "lu_pivots_to_permutation",
+        cpu=_permutation,
+        gpu=_permutation_on_gpu,
+        other=_permutation,
+    ),
     batch=batch_in_front(lambda: lu_pivots_to_permutation_p),
     differentiable=False,
 )

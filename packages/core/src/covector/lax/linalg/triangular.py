@@ -10,7 +10,7 @@ from covector._ir.avals import ShapedArray
 from covector._lower.module import lower_by
 from covector._trace.primitive import Linear, Primitive
 from covector._trace.trace import typeof
-from covector.lax.linalg import _lapack
+from covector.lax.linalg import _kernels
 from covector.lax.linalg._matrix import (
     batch_in_front,
     conjugate,
@@ -108,7 +108,7 @@ def _trsm(
     aval = typeof(b)
     if conjugate_a and not transpose_a:
         a = conjugate(a)
-    (out,) = _lapack.call(
+    (out,) = _kernels.lapack(
         "trsm",
         [a, b],
         [(aval.shape, aval.dtype)],
@@ -128,7 +128,7 @@ _lower_by_lapack = lower_by(_trsm)
 def _lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any, **params: Any) -> list[str]:
     if 0 in out_avals[0].shape:
         return [args[1]]
-    if ctx.platform == "cpu" and out_avals[0].dtype.name in _lapack.LETTERS:
+    if ctx.platform == "cpu" and out_avals[0].dtype.name in _kernels.LETTERS:
         return _lower_by_lapack(ctx, args, in_avals, out_avals, **params)
     a = args[0]
     if params["conjugate_a"] and not params["transpose_a"]:

@@ -8,11 +8,10 @@ import numpy as np
 
 from covector import lax
 from covector._ir.avals import ShapedArray
-from covector._lower.module import lower_by
 from covector._trace.primitive import Linear, Primitive
 from covector._trace.trace import typeof
 from covector.lax.elementwise import scale
-from covector.lax.linalg import _lapack
+from covector.lax.linalg import _kernels
 from covector.lax.linalg._matrix import batch_in_front, check_matrix, spread
 
 _NAMES = ("dl", "d", "du", "b")
@@ -26,7 +25,8 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
       d: the diagonal, (..., n).
       du: above it: ``du[i] = A[i, i + 1]``, ``du[n - 1]`` is unread; (..., n).
       b: of shape (..., n, k).
-      perturb_singular: not available.
+      perturb_singular: replace pivots that are too small by small numbers, so that a singular A
+        gives a large x rather than nan: what inverse iteration for eigenvectors wants.
 
     Returns:
       x, of ``b``'s shape; nan where A is singular.
@@ -46,8 +46,6 @@ def _abstract(
     dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *, perturb_singular: bool
 ) -> ShapedArray:
     name = "tridiagonal_solve"
-    if perturb_singular:
-        raise NotImplementedError(f"{name}: perturb_singular=True is not available")
     check_matrix(name, b, position=3)
     for word, aval in zip(_NAMES, (dl, d, du), strict=False):
         if aval.dtype != b.dtype:
@@ -67,18 +65,33 @@ def _gtsv(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool) -> Any:
     aval, vector = typeof(b), typeof(d)
     if aval.size == 0:
         return b
-    *_, out, info = _lapack.call(
+    if perturb_singular:
+        return _call("tridiagonal_solve_perturbed_ffi", dl, d, du, b)
+    *_, out, info = _kernels.lapack(
         "gtsv",
         [dl, d, du, b],
         [
             *[(vector.shape, aval.dtype)] * 3,
             (aval.shape, aval.dtype),
-            (aval.shape[:-2], _lapack.INT32),
+            (aval.shape[:-2], _kernels.INT32),
         ],
         matrices=("---m", "---m-"),
         aliases=[(0, 0), (1, 1), (2, 2), (3, 3)],
     )
-    return _lapack.nan_unless(_lapack.succeeded(info), out)
+    return _kernels.nan_unless(_kernels.succeeded(info), out)
+
+
+def _on_gpu(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool) -> Any:
+    if typeof(b).size == 0:
+        return b
+    if perturb_singular:
+        return _call("cu_tridiagonal_solve_perturbed", dl, d, du, b)
+    return _call("cusparse_gtsv2_ffi", dl, d, du, b, aliases=[(3, 0)])
+
+
+def _call(target: str, dl: Any, d: Any, du: Any, b: Any, **options: Any) -> Any:
+    outs = [(typeof(b).shape, typeof(b).dtype)]
+    return _kernels.kernel(target, [dl, d, du, b], outs, matrices=("---m", "m"), **options)[0]
 
 
 def _shift(x: Any, by: int) -> Any:
@@ -117,7 +130,7 @@ def _transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -> list
 tridiagonal_solve_p = Primitive(
     "tridiagonal_solve",
     abstract=_abstract,
-    lower=lower_by(_gtsv),
+    lower=_kernels.lower_on("tridiagonal_solve", cpu=_gtsv, gpu=_on_gpu),
     jvp=_jvp,
     transpose=_transpose,
     batch=batch_in_front(lambda: tridiagonal_solve_p),

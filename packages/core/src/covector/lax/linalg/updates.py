@@ -9,11 +9,10 @@ import numpy as np
 from covector import lax
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
-from covector._lower.module import lower_by
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
 from covector.lax._rules import tangents_by
-from covector.lax.linalg import _lapack
+from covector.lax.linalg import _kernels
 from covector.lax.linalg._matrix import (
     batch_in_front,
     check_matrix,
@@ -21,6 +20,15 @@ from covector.lax.linalg._matrix import (
     product,
     transposed,
 )
+
+
+def _check_real(name: str, aval: ShapedArray, position: int) -> None:
+    if aval.dtype.name not in ("float32", "float64"):
+        raise TypeError(
+            f"{name} does not accept dtype {aval.dtype} at position {position}. Accepted dtypes at "
+            f"position {position} are: float32, float64."
+        )
+
 
 # --- ormqr ----------------------------------------------------------------------------------------
 
@@ -70,12 +78,23 @@ def _abstract_ormqr(
     return c.strip_weak_type()
 
 
-def _ormqr(a: Any, taus: Any, c: Any, *, left: bool, transpose: bool) -> Any:
+def _ormqr(a: Any, taus: Any, c: Any, **params: Any) -> Any:
+    routine = "unmqr" if dtypes.is_complex(typeof(c).dtype) else "ormqr"
+    return _apply(_kernels.lapack, routine, a, taus, c, **params)
+
+
+def _ormqr_on_gpu(a: Any, taus: Any, c: Any, **params: Any) -> Any:
+    return _apply(_kernels.kernel, "cusolver_ormqr_ffi", a, taus, c, **params)
+
+
+def _apply(
+    call: Any, routine: str, a: Any, taus: Any, c: Any, *, left: bool, transpose: bool
+) -> Any:
     aval = typeof(c)
     if aval.size == 0 or typeof(a).size == 0:
         return c
-    return _lapack.call(
-        "unmqr" if dtypes.is_complex(aval.dtype) else "ormqr",
+    return call(
+        routine,
         [a, taus, c],
         [(aval.shape, aval.dtype)],
         matrices=("m-m", "m"),
@@ -88,7 +107,7 @@ def _ormqr(a: Any, taus: Any, c: Any, *, left: bool, transpose: bool) -> Any:
 ormqr_p = Primitive(
     "ormqr",
     abstract=_abstract_ormqr,
-    lower=lower_by(_ormqr),
+    lower=_kernels.lower_on("ormqr", cpu=_ormqr, gpu=_ormqr_on_gpu),
     batch=batch_in_front(lambda: ormqr_p),
 )
 
@@ -109,9 +128,11 @@ def symmetric_product(
     Args:
       a_matrix: of shape (..., n, k).
       c_matrix: of shape (..., n, n).
-      symmetrize_output: make the upper triangle the mirror of the lower one.
+      symmetrize_output: make the upper triangle the mirror of the lower one. On GPUs, only the
+        lower one is computed.
 
     Raises:
+      TypeError: dtypes differ, or are not float32 or float64.
       ValueError: shapes do not fit.
 
     >>> lax.linalg.symmetric_product(np.array([[1.0], [2.0]]), np.zeros((2, 2)))
@@ -127,8 +148,9 @@ def symmetric_product(
 def _abstract_symmetric(
     a: ShapedArray, c: ShapedArray, *, alpha: float, beta: float
 ) -> ShapedArray:
-    check_matrix("symmetric_product", a)
-    check_matrix("symmetric_product", c, position=1)
+    for position, aval in enumerate((a, c)):
+        _check_real("symmetric_product", aval, position)
+        check_matrix("symmetric_product", aval, position=position)
     if a.dtype != c.dtype:
         raise TypeError(
             "lax.symmetric_product requires arguments to have the same dtypes, got "
@@ -148,6 +170,19 @@ def _symmetric(a: Any, c: Any, *, alpha: float, beta: float) -> Any:
     return out if beta == 0 else lax.add(out, lax.mul(c, np.asarray(beta, dtype)))
 
 
+def _symmetric_on_gpu(a: Any, c: Any, *, alpha: float, beta: float) -> Any:
+    """One triangle only: the other is ``c``'s."""
+    aval = typeof(c)
+    return _kernels.kernel(
+        "cusolver_syrk_ffi",
+        [a, c, np.asarray(alpha, aval.dtype), np.asarray(beta, aval.dtype)],
+        [(aval.shape, aval.dtype)],
+        matrices=("----", "-"),
+        aliases=[(1, 0)],
+        transpose=False,
+    )[0]
+
+
 def _jvp_symmetric(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
     out = symmetric_product_p.bind(*primals, **params)
     return out, tangents_by(lambda *xs: [_symmetric(*xs, **params)], primals, tangents)[0]
@@ -156,7 +191,9 @@ def _jvp_symmetric(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any
 symmetric_product_p = Primitive(
     "symmetric_product",
     abstract=_abstract_symmetric,
-    lower=lower_by(_symmetric),
+    lower=_kernels.lower_on(
+        "symmetric_product", cpu=_symmetric, gpu=_symmetric_on_gpu, other=_symmetric
+    ),
     jvp=_jvp_symmetric,
     batch=batch_in_front(lambda: symmetric_product_p),
 )
@@ -173,6 +210,7 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
       w_vector: of shape (n,).
 
     Raises:
+      TypeError: dtypes differ, or are not float32 or float64.
       ValueError: shapes do not fit.
 
     >>> lax.linalg.cholesky_update(np.array([[3.0]]), np.array([4.0]))
@@ -183,11 +221,7 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
 
 def _abstract_update(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     for position, aval in enumerate((r, w)):
-        if not dtypes.is_float(aval.dtype):
-            raise TypeError(
-                f"cholesky_update does not accept dtype {aval.dtype} at position {position}. "
-                f"Accepted dtypes at position {position} are: floating point."
-            )
+        _check_real("cholesky_update", aval, position)
     if r.dtype != w.dtype:
         raise TypeError(
             f"lax.cholesky_update requires arguments to have the same dtypes, got {r.dtype}, "
@@ -231,9 +265,19 @@ def _update(r: Any, w: Any) -> Any:
     return lax.fori_loop(np.int32(0), np.int32(n), rotate, (r, w))[0]
 
 
+def _update_on_gpu(r: Any, w: Any) -> Any:
+    if typeof(r).ndim > 2 or typeof(r).size == 0:
+        return _update(r, w)
+    outs = [(typeof(x).shape, typeof(x).dtype) for x in (r, w)]
+    aliases = [(0, 0), (1, 1)]
+    return _kernels.kernel(
+        "cu_cholesky_update_ffi", [r, w], outs, matrices=("--", "--"), aliases=aliases
+    )[0]
+
+
 cholesky_update_p = Primitive(
     "cholesky_update",
     abstract=_abstract_update,
-    lower=lower_by(_update),
+    lower=_kernels.lower_on("cholesky_update", cpu=_update, gpu=_update_on_gpu, other=_update),
     batch=batch_in_front(lambda: cholesky_update_p),
 )
