@@ -24,8 +24,9 @@ def common_names() -> dict[str, object]:
     import covector
     import covector.numpy as jnp
     import numpy as np
+    from covector import lax, nn
 
-    return {"covector": covector, "lax": covector.lax, "jnp": jnp, "np": np}
+    return {"covector": covector, "lax": lax, "jnp": jnp, "nn": nn, "np": np}
 
 
 MODULES = [module_name(path) for path in with_examples("packages/*/src/**/*.py")]

@@ -1,4 +1,4 @@
-"""Imports point one way: core <- numpy <- scipy, core <- random, core <- parallel.
+"""Imports point one way: core <- numpy <- scipy <- nn, core <- random <- nn, core <- parallel.
 
 The sources are read, not run, so an import inside a function counts like one at the top. What a
 package may take from another: public modules of the packages it depends on, and of core also its
@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "numpy-api": {"core"},
     "scipy-api": {"core", "numpy-api"},
     "random": {"core"},
+    "nn": {"core", "numpy-api", "scipy-api", "random"},
     "parallel": {"core"},
     "install-helper": set(),
 }
@@ -31,6 +32,8 @@ OWNERS = {
     "numpy": "numpy-api",
     "scipy": "scipy-api",
     "random": "random",
+    "nn": "nn",
+    "image": "nn",
     "parallel": "parallel",
     "pmap": "parallel",
 }
@@ -136,6 +139,8 @@ def imports_of(source: str) -> Iterator[tuple[int, str]]:
         ("scipy-api", "from covector.numpy._indexing import index"),
         ("scipy-api", "from covector.numpy import _indexing"),
         ("scipy-api", "from covector import random"),
+        ("random", "from covector import nn"),
+        ("nn", "from covector.random._keys import key"),
         ("install-helper", "import covector"),
     ],
 )
@@ -155,6 +160,7 @@ def test_a_wrong_arrow_is_found(package, source):
         ("numpy-api", "from covector._trace.primitive import Primitive\nimport numpy as np"),
         ("scipy-api", "import covector.numpy as jnp\nfrom covector import lax"),
         ("random", "import covector\ncovector.config.update"),
+        ("nn", "from covector import random\nfrom covector.scipy.special import logsumexp"),
     ],
 )
 def test_a_right_arrow_is_not(package, source):

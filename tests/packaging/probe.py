@@ -47,6 +47,14 @@ def scipy_works():
     assert float(norm.cdf(0.0)) == 0.5
 
 
+def nn_works():
+    from covector import image, nn, random
+
+    weights = nn.initializers.lecun_normal()(random.key(0), (3, 2))
+    assert nn.relu(weights).min() == 0.0
+    assert image.resize(weights, (6, 2), "linear").shape == (6, 2)
+
+
 def parallel_works():
     import covector
     import numpy as np
@@ -65,6 +73,7 @@ WORKS = {
     "covector-random": random_works,
     "covector-numpy-api": numpy_works,
     "covector-scipy-api": scipy_works,
+    "covector-nn": nn_works,
     "covector-parallel": parallel_works,
     "covector-install-helper": install_helper_works,
 }
@@ -72,6 +81,7 @@ NAMES = {
     "covector-random": ["random"],
     "covector-numpy-api": ["numpy"],
     "covector-scipy-api": ["scipy"],
+    "covector-nn": ["nn", "image"],
     "covector-parallel": ["parallel", "pmap"],
 }
 

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     import covector.custom_derivatives as custom_derivatives
     import covector.dtypes as dtypes
     import covector.errors as errors
+    import covector.image as image
     import covector.lax as lax
+    import covector.nn as nn
     import covector.numpy as numpy
     import covector.ops as ops
     import covector.parallel as parallel
@@ -51,8 +53,18 @@ if TYPE_CHECKING:
     from covector._api.autodiff import value_and_grad as value_and_grad
     from covector._api.autodiff import vjp as vjp
     from covector._api.device import block_until_ready as block_until_ready
+    from covector._api.device import copy_to_host_async as copy_to_host_async
     from covector._api.device import device_get as device_get
     from covector._api.device import device_put as device_put
+    from covector._api.device import effects_barrier as effects_barrier
+    from covector._api.ds import ds as ds
+    from covector._api.environment import host_count as host_count
+    from covector._api.environment import host_id as host_id
+    from covector._api.environment import host_ids as host_ids
+    from covector._api.environment import live_arrays as live_arrays
+    from covector._api.environment import print_environment_info as print_environment_info
+    from covector._api.environment import process_indices as process_indices
+    from covector._api.forward_backward import fwd_and_bwd as fwd_and_bwd
     from covector._api.jacobians import hessian as hessian
     from covector._api.jacobians import jacfwd as jacfwd
     from covector._api.jacobians import jacobian as jacobian

@@ -20,6 +20,7 @@ NUMPY = "covector-numpy-api"
 SCIPY = "covector-scipy-api"
 RANDOM = "covector-random"
 PARALLEL = "covector-parallel"
+NN = "covector-nn"
 
 # Submodules that are names of `covector` by themselves: `covector.lax` needs no import of its own.
 MODULES: dict[str, str] = {
@@ -36,6 +37,8 @@ MODULES: dict[str, str] = {
     "tree": CORE,
     "tree_util": CORE,
     "typing": CORE,
+    "image": NN,
+    "nn": NN,
     "numpy": NUMPY,
     "scipy": SCIPY,
     "random": RANDOM,
@@ -53,7 +56,23 @@ DEFINITIONS: dict[tuple[str, str], tuple[str, ...]] = {
         "make_array_from_callback",
         "make_array_from_single_device_arrays",
     ),
-    (CORE, "_api.device"): ("block_until_ready", "device_get", "device_put"),
+    (CORE, "_api.device"): (
+        "block_until_ready",
+        "copy_to_host_async",
+        "device_get",
+        "device_put",
+        "effects_barrier",
+    ),
+    (CORE, "_api.ds"): ("ds",),
+    (CORE, "_api.environment"): (
+        "host_count",
+        "host_id",
+        "host_ids",
+        "live_arrays",
+        "print_environment_info",
+        "process_indices",
+    ),
+    (CORE, "_api.forward_backward"): ("fwd_and_bwd",),
     (CORE, "_api.named_scope"): ("named_call", "named_scope"),
     (CORE, "_api.shape_dtype_struct"): ("ShapeDtypeStruct",),
     (CORE, "ad_checkpoint"): ("checkpoint", "checkpoint_policies", "remat"),
