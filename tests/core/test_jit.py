@@ -291,3 +291,36 @@ def test_callables_that_cannot_be_referred_to_weakly(hashable):
 
     for _ in range(100):  # jaxlib's cache of calls must not mistake one for another, or crash
         np.testing.assert_array_equal(cv.jit(Triple())(X), 3 * X)
+
+
+# --- arguments that are not used ------------------------------------------------------------------
+
+
+def inputs_of(compiled):
+    """The types of the executable's inputs, from the first line of its text."""
+    return compiled.as_text().partition("entry_computation_layout={(")[2].partition(")->")[0]
+
+
+def test_keep_unused():
+    """An argument that the result does not depend on stays an input, if asked for."""
+    x, y = np.ones(3, np.float32), np.arange(4, dtype=np.int32)
+
+    def f(x, y):
+        return lax.add(x, 1.0)
+
+    dropped, kept = cv.jit(f), cv.jit(f, keep_unused=True)
+    assert inputs_of(dropped.lower(x, y).compile()) == "f32[3]{0}"
+    assert inputs_of(kept.lower(x, y).compile()) == "f32[3]{0}, s32[4]{0}"
+    for _ in range(2):
+        np.testing.assert_array_equal(dropped(x, y), x + 1)
+        np.testing.assert_array_equal(kept(x, y), x + 1)
+    np.testing.assert_array_equal(kept.lower(x, y).compile()(x, y), x + 1)
+
+
+def test_keep_unused_and_donated():
+    """The buffer of an argument that is not used serves the result."""
+    f = cv.jit(lambda x, y: lax.add(x, 1.0), keep_unused=True, donate_argnums=1)
+    x, y = cv.device_put(np.ones(3, np.float32)), cv.device_put(np.zeros(3, np.float32))
+    np.testing.assert_array_equal(f(x, y), [2, 2, 2])
+    assert y.is_deleted()
+    assert not x.is_deleted()

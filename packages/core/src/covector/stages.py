@@ -40,6 +40,7 @@ class _Signature(NamedTuple):
     name: str
     donated: tuple[bool, ...]
     compiler_options: tuple[tuple[str, Any], ...]
+    keep_unused: bool = False
 
     @property
     def in_avals(self) -> list[Any]:
@@ -87,7 +88,11 @@ class Lowered:
         )
         donated = (False,) * len(program.consts) + signature.donated
         self._lowered, self._kept = lower(
-            program.jaxpr, self._placement, name=signature.name, donated=donated
+            program.jaxpr,
+            self._placement,
+            name=signature.name,
+            donated=donated,
+            keep_unused=signature.keep_unused,
         )
 
     in_tree = property(lambda self: self._signature.in_tree)

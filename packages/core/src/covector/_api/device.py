@@ -77,6 +77,31 @@ def device_get(x: Any) -> Any:
     )
 
 
+def copy_to_host_async(x: Any) -> Any:
+    """Begin to copy a tree's arrays to the host, so that reading them waits less; returns the tree.
+
+    >>> import covector
+    >>> float(covector.copy_to_host_async(covector.device_put(1.0)))
+    1.0
+    """
+    for v in dispatch_registry.flatten(x)[0]:
+        if hasattr(v, "copy_to_host_async"):
+            v.copy_to_host_async()
+    return x
+
+
+def effects_barrier() -> None:
+    """Wait until what has been called so far has had its effects.
+
+    It waits for all arrays that are being computed.
+
+    >>> effects_barrier()
+    """
+    for x in default_device().client.live_arrays():
+        if not x.is_deleted():
+            x.block_until_ready()
+
+
 def block_until_ready(x: Any) -> Any:
     """Wait until every array in a tree is computed; returns the tree.
 

@@ -191,6 +191,7 @@ class _Jit:
             [*staged.consts, *leaves],
             name=self.name,
             donated=donated,
+            keep_unused=self.keep_unused,
             compiler_options=self.compiler_options,
             device=self.device,
         )
@@ -292,6 +293,7 @@ class _Jit:
             self.name,
             donated,
             self.compiler_options,
+            self.keep_unused,
         )
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
@@ -363,6 +365,8 @@ def jit(
       static_argnums, static_argnames: arguments that are compile-time constants (hashable); a
         new value compiles anew.
       donate_argnums, donate_argnames: arguments whose buffers the result may take over.
+      keep_unused: keep arguments that the result does not depend on as inputs of the executable,
+        instead of dropping them.
       inline: when called inside another traced function, splice the program instead of calling it.
       device, backend: where to run when no argument is committed to a device.
 

@@ -95,13 +95,14 @@ def execution_of(
     *,
     name: str,
     donated: tuple[bool, ...] | None = None,
+    keep_unused: bool = False,
     compiler_options: tuple[tuple[str, Any], ...] = (),
 ) -> Execution:
     """The compiled form of ``jaxpr`` for this placement, memoized on it."""
-    key = ("execution", placement.key, donated, compiler_options, trace_context())
+    key = ("execution", placement.key, donated, keep_unused, compiler_options, trace_context())
     execution = jaxpr.memo.get(key)
     if execution is None:
-        lowered, kept = lower(jaxpr, placement, name=name, donated=donated)
+        lowered, kept = lower(jaxpr, placement, name=name, donated=donated, keep_unused=keep_unused)
         executable = compile_text(lowered, placement, kept, compiler_options)
         execution = Execution(jaxpr, executable, placement, kept)
         execution = jaxpr.remember(key, execution)
@@ -109,10 +110,15 @@ def execution_of(
 
 
 def lower(
-    jaxpr: Jaxpr, placement: Placement, *, name: str, donated: tuple[bool, ...] | None = None
+    jaxpr: Jaxpr,
+    placement: Placement,
+    *,
+    name: str,
+    donated: tuple[bool, ...] | None = None,
+    keep_unused: bool = False,
 ) -> tuple[Lowered, tuple[bool, ...]]:
-    """The module's text, and which inputs it takes."""
-    kept = jaxpr.used_inputs()
+    """The module's text, and which inputs it takes: those that are used, or all."""
+    kept = (True,) * len(jaxpr.in_avals) if keep_unused else jaxpr.used_inputs()
     options = LoweringOptions(
         name=f"jit_{name}",
         platform=placement.devices[0].platform,

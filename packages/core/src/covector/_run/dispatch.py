@@ -83,6 +83,7 @@ def execute(
     *,
     name: str,
     donated: tuple[bool, ...] | None = None,
+    keep_unused: bool = False,
     compiler_options: tuple[tuple[str, Any], ...] = (),
     device: Any = None,
 ) -> tuple[list[Any], Execution, Placement]:
@@ -90,7 +91,12 @@ def execute(
     check_concrete(args)
     placement = placement_of(args, device, jaxpr.effects)
     execution = execution_of(
-        jaxpr, placement, name=name, donated=donated, compiler_options=compiler_options
+        jaxpr,
+        placement,
+        name=name,
+        donated=donated,
+        keep_unused=keep_unused,
+        compiler_options=compiler_options,
     )
     if debug_key_reuse.value:
         from covector._transform.key_reuse import at_execution

@@ -50,6 +50,8 @@ def block_of(
         start, extent, step = 0, n, 1
         if isinstance(entry, Span) and not entry.is_whole(n):
             start, extent, step = _span_block(entry)
+            if not isinstance(start, int):
+                uncertain.append(axis)
         elif isinstance(entry, Point):
             start, extent = entry.position, 1
             dropped.append(axis)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jaxlib._jax as _jaxlib
 import numpy as np
+from covector._api.ds import Slice
 from covector._ir import dtypes
 from covector._trace.trace import Tracer, typeof
 from covector.errors import NonConcreteBooleanIndexError
@@ -28,9 +29,12 @@ class NewAxis(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A slice of an axis: ``size`` elements from ``start`` on, ``step`` apart."""
+    """A slice of an axis: ``size`` elements from ``start`` on, ``step`` apart.
 
-    start: int
+    The start is a Python int, but for that of a `covector.ds`, which may be a scalar.
+    """
+
+    start: Any
     size: int
     step: int
 
@@ -142,6 +146,8 @@ def _entry(
         return [NewAxis()]
     if isinstance(part, slice):
         return [_span(part, shape[axis])]
+    if isinstance(part, Slice):
+        return [_window(part, shape[axis])]
     if isinstance(part, (bool, np.bool_)):
         return [NewAxis(int(part))]
     if isinstance(part, np.ndarray) and part.ndim == 0 and part.dtype.kind in "iu":
@@ -182,6 +188,22 @@ def _span(part: slice, n: int) -> Span:
         ) from None
     start, stop, step = slice(*bounds).indices(n)
     return Span(start, len(range(start, stop, step)), step)
+
+
+def _window(part: Slice, n: int) -> Span:
+    """A slice whose start need not be known."""
+    if part.is_dynamic_size:
+        raise TypeError(f"ds: the size of a slice must be a Python int, got {part.size!r:.80}.")
+    size, stride = index(part.size), index(part.stride)
+    if not part.is_dynamic_start:
+        start = index(part.start)
+        return _span(slice(start, start + size, stride), n)
+    if stride < 1 or size < 0:
+        raise ValueError(
+            f"ds: where the start is not known, size and stride must be positive, got size={size} "
+            f"and stride={stride}."
+        )
+    return Span(part.start, -(-size // stride), stride)
 
 
 def _in_bounds(position: int, n: int, axis: int, checked: bool) -> int:
