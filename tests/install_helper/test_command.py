@@ -213,20 +213,33 @@ def test_report_tells_nothing_of_the_person(tmp_path, capsys, monkeypatch):
     machine = Machine(tmp_path)
     machine.driver()
     machine.cuda()
-    machine.python |= {"working_directory": "/home/ada/secret-project"}
+    site = "/home/ada/My Secrets/.venv/lib/python3.12/site-packages"
+    machine.package("scipy", "1.16.0", site=site, tag="cp311-cp311-manylinux_2_27_x86_64")
+    machine.python |= {
+        "working_directory": "/home/ada/secret-project",
+        "paths": [site, machine.site],
+    }
     machine.env |= {
         "JAX_TOKEN": "hunter2hunter2",
         "XLA_FLAGS": "--xla_dump_to=/home/ada/dump",
         "CUDA_VISIBLE_DEVICES": "GPU-5f3a9c11-0000-1111-2222-333344445555",
         "PATH": "/home/ada/bin",
         "JAX_COORDINATOR": "ada-workstation",
+        "JAX_COORDINATOR_ADDRESS": "node17.cluster.example:1234",
+        "CUDA_HOME": "/home/ada/My Secrets/cuda",
+        "COVECTOR_SERVICE": "trainer.example.org:8476",
+        "CUDA_PROXY": "https://ada:hunter2@proxy/",
     }
     machine.describe()
     status, out, _ = run(capsys, "report", "--root", str(tmp_path), "--run-programs")
     assert status == 0
-    for secret in ("hunter2", "/home/ada", "ada-workstation", "5f3a9c11", "GPU-01f2"):
+    secrets = ("hunter2", "/home/ada", "ada-workstation", "5f3a9c11", "GPU-01f2", "ecret",
+               "/dump",
+               "node17", "example")  # fmt: skip
+    for secret in secrets:
         assert secret not in out, secret
-    assert "570.124.06" in out and "jax-cuda12-plugin" in out
+    assert "570.124.06" in out and "jax-cuda12-plugin" in out and "C70" in out
+    assert "~/.../site-packages" in out and "pip install" in out
 
 
 def test_explain_reads_a_log_from_standard_input(capsys, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))
 
-from install_helper import cli, installing
+from install_helper import cli, installing, recommend
 from install_helper.plan import Plan
 from install_helper.reading import Reading
 from simulator import Machine
@@ -57,7 +57,9 @@ def test_a_plan_is_carried_out_and_streamed(environment):
     assert "Successfully installed new" in said and "new==1.0" in state.read_text()
     commands = log.read_text().splitlines()
     assert commands[0] == "pip freeze"
-    assert commands[1:] == ["pip uninstall -y old", "pip install new"]
+    assert commands[1:3] == ["pip uninstall -y old", "pip install new"]
+    assert said[-2] == "To go back to what was there:"
+    assert said[-1].endswith("-m pip uninstall -y new")
 
 
 def test_a_failure_midway_leaves_things_as_they_were(environment):
@@ -67,6 +69,47 @@ def test_a_failure_midway_leaves_things_as_they_were(environment):
     assert state.read_text() == before
     assert "ERROR: no space left" in said and said[-1] == "The environment is as it was."
     assert any("recorded in" in line for line in said)
+
+
+def test_an_interrupted_installer_leaves_things_as_they_were(environment, monkeypatch):
+    reading, state, _ = environment
+    before, said, real = state.read_text(), [], installing.run
+
+    def interrupted(words, say):
+        real(words, say)
+        if "fail" in words:
+            raise KeyboardInterrupt
+        return 0
+
+    monkeypatch.setattr(installing, "run", interrupted)
+    assert installing.carry_out(reading, plan("python -m pip install fail"), said.append) == 1
+    assert state.read_text() == before
+    assert "The installer was interrupted." in said and said[-1] == "The environment is as it was."
+
+
+def test_conda_installs_and_goes_back_by_conda(tmp_path, monkeypatch):
+    monkeypatch.delenv("CONDA_EXE", raising=False)
+    machine = Machine(tmp_path / "root")
+    machine.prefix = "/opt/conda"
+    machine.conda(("jaxlib", "0.9.0", "cpu_py312h_0"))
+    reading = Reading(machine.inspect())
+    words = installing.executable_words(reading, 'conda install -c conda-forge "jax=0.9.0"')
+    assert words == ["conda", "install", "-y", "-p", "/opt/conda", "-c", "conda-forge", "jax=0.9.0"]
+    assert installing.freeze_words(reading)[1:3] == ["list", "--explicit"]
+    back = installing.rollback_lines(reading, installing.Freeze(("a",), "/tmp/freeze"), ("b",))
+    assert back == [["conda", "install", "-y", "-p", "/opt/conda", "--file", "/tmp/freeze"]]
+
+
+def test_uv_is_told_the_environment(tmp_path):
+    machine = Machine(tmp_path / "root")
+    machine.file("/venv/pyvenv.cfg", "home = /usr/bin\nuv = 0.8.0\n")
+    machine.program("/usr/bin/uv", "#!/bin/sh\n")
+    reading = Reading(machine.inspect())
+    words = installing.executable_words(reading, "uv pip install jax")
+    assert words == ["uv", "pip", "install", "--python", "/venv/bin/python", "jax"]
+    machine.env["VIRTUAL_ENV"] = "/elsewhere"
+    reading = Reading(machine.inspect())
+    assert recommend(reading.facts).command.startswith("uv pip install --python /venv ")
 
 
 def test_an_installer_that_cannot_list_changes_nothing(environment, tmp_path):

@@ -47,9 +47,11 @@ def case(id: str) -> Case:
     return all_cases()[id]
 
 
-@lru_cache(maxsize=512)
-def pattern(signature: str) -> re.Pattern[str]:
+@lru_cache(maxsize=1024)
+def pattern(signature: str, loose: bool = False) -> re.Pattern[str]:
     """The words of a signature, whatever its numbers and its ``<...>`` are in one message.
+
+    A `loose` one also takes other case, and lines broken between its words.
 
     >>> bool(pattern("Found <name> version 8600").search("Found cuDNN version 90100, but"))
     True
@@ -63,6 +65,8 @@ def pattern(signature: str) -> re.Pattern[str]:
         else re.escape(part)
         for part in parts
     )
+    if loose:
+        return re.compile(text.replace("\\ ", r"\s+"), re.IGNORECASE)
     return re.compile(text)
 
 
@@ -77,11 +81,19 @@ class Match:
 
 
 def search(text: str) -> list[Match]:
-    """The cases whose words stand in a text, the most telling first."""
-    text = text[-400_000:]
+    """The cases whose words stand in a text, the most telling first.
+
+    >>> [match.case.id for match in search("unable to load\\ncusparse. is it installed?")]
+    ['C13']
+    """
+    text = re.sub(r"\x1b\[[\d;]*m", "", text[-400_000:])  # colors
+    return _search(text, False) or _search(text[-100_000:], True)
+
+
+def _search(text: str, loose: bool) -> list[Match]:
     found = []
     for one in all_cases().values():
-        hits = [(s, pattern(s).search(text)) for s in one.signatures]
+        hits = [(s, pattern(s, loose).search(text)) for s in one.signatures]
         hits = [(s, hit) for s, hit in hits if hit]
         if hits:
             words, hit = max(hits, key=lambda item: len(item[0]))

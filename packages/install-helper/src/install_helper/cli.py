@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import install_helper
 from install_helper import explain, findings, formats, render, smoke
-from install_helper.cases import all_cases
+from install_helper.cases import LEVELS, all_cases
 from install_helper.host import Description
 from install_helper.plan import Plan, Request, solve
 from install_helper.reading import Reading
@@ -171,12 +171,10 @@ def say(text: str) -> None:
 def doctor(options: argparse.Namespace) -> int:
     """Report what is wrong; 0 healthy, 1 problems."""
     reading = read(options)
-    found = findings.diagnose(reading.facts, reading.framework)
-    run = None
-    if options.smoke or (options.smoke is None and wants_smoke(reading, options)):
-        run = smoke.smoke(reading, options.smoke_seconds)
-        known = {item.id for item in found}
-        found += [item for item in smoke.findings(run) if item.id not in known]
+    if options.smoke and options.root:
+        raise Refusal("--smoke runs this machine's packages; with --root there is nothing to run.")
+    run_it = options.smoke or (options.smoke is None and wants_smoke(reading, options))
+    found, run = examine(reading, options.smoke_seconds if run_it else None)
     plan = solve(reading, Request(framework=options.framework))
     if options.json:
         ending = {"state": run.state, "stage": run.stage, "stages": run.stages} if run else None
@@ -195,12 +193,22 @@ def doctor(options: argparse.Namespace) -> int:
     return PROBLEMS if any(item.level in ("error", "warn") for item in found) else HEALTHY
 
 
+def examine(
+    reading: Reading, smoke_seconds: float | None
+) -> tuple[list[findings.Finding], smoke.Smoke | None]:
+    """What the rules and, within a time limit, the smoke run find."""
+    found = findings.diagnose(reading.facts, reading.framework)
+    if smoke_seconds is None:
+        return found, None
+    run = smoke.smoke(reading, smoke_seconds)
+    known = {item.id for item in found}
+    found += [item for item in smoke.findings(run) if item.id not in known]
+    return sorted(found, key=lambda item: LEVELS.index(item.level)), run
+
+
 def wants_smoke(reading: Reading, options: argparse.Namespace) -> bool:
     """Whether a smoke run is made without being asked for: here, and with an accelerator."""
-    has = (reading.sees_gpu and reading.plugins) or (
-        reading.facts.tpu.chips and "libtpu" in reading.installed
-    )
-    return bool(has) and not options.root
+    return len(smoke.platforms(reading)) > 1 and not options.root
 
 
 def make_plan(options: argparse.Namespace, reading: Reading) -> Plan:
@@ -275,7 +283,9 @@ def install(options: argparse.Namespace) -> int:
     if installing.carry_out(reading, made, say):
         return PROBLEMS
     after = read(options)
-    found = findings.diagnose(after.facts, after.framework)
+    found, run = examine(after, smoke.SECONDS if wants_smoke(after, options) else None)
+    if run:
+        say(f"Smoke run {run.summary}")
     say(render.count_text(found, False))
     for item in found:
         say(render.finding_text(item, uses_color(options.color)))
@@ -297,13 +307,26 @@ def explain_text(options: argparse.Namespace) -> int:
             for case in findings_by_id():
                 say(f"{case.id}  {case.level:<6}{case.title}")
             return HEALTHY
-        text = sys.stdin.buffer.read(4_000_000).decode("utf-8", "replace")
+        text = tail(sys.stdin.buffer)
     elif len(options.text) == 1 and os.path.isfile(text):
-        with open(text, "rb") as file:
-            text = file.read(4_000_000).decode("utf-8", "replace")
+        try:
+            with open(text, "rb") as file:
+                text = tail(file)
+        except OSError as error:
+            raise Refusal(f"{text} cannot be read ({error.strerror}).") from None
     shown, known = explain.explain(text, uses_color(options.color))
     say(shown)
     return HEALTHY if known else PROBLEMS
+
+
+def tail(file: Any, size: int = 4_000_000) -> str:
+    """The end of a log, where its error is, whatever its length."""
+    kept = b""
+    while True:
+        chunk = file.read(1 << 16)
+        if not chunk:
+            return kept.decode("utf-8", "replace")
+        kept = (kept + chunk)[-size:] if len(kept) > 2 * size else kept + chunk
 
 
 def findings_by_id() -> Sequence[Any]:
@@ -318,7 +341,9 @@ def bundle(options: argparse.Namespace) -> int:
     reading = read(options)
     found = findings.diagnose(reading.facts, reading.framework)
     made = solve(reading, Request(framework=options.framework))
-    text = render.doctor_text(reading, found, made, verbose=True)
+    # Before the text is made: wrapped lines would hide what belongs together.
+    facts, found, made = report.redacted(reading.facts, found, made)
+    text = render.doctor_text(Reading(facts, reading.framework), found, made, verbose=True)
     say(f"install-helper {install_helper.__version__}\n{report.redact(text)}")
     return HEALTHY
 

@@ -42,6 +42,9 @@ def explain(text: str, color: bool = False) -> tuple[str, bool]:
     if known:
         return case_text(known, color), True
     matches = search(text)
+    if re.match(r"\s*[cC]\d{1,3}\s*$", text):
+        last = list(all_cases())[-1]
+        return f"There is no case {text.strip()}; there are C01 to {last}.", False
     if not matches:
         return (
             wrap(

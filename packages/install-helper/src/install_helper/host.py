@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from install_helper.values import Value, absent, denied, failed, known, skipped, timed_out
@@ -254,9 +254,17 @@ class Host:
 
 
 def run_limited(
-    argv: Sequence[str], seconds: float, env: Mapping[str, str] | None, source: str
+    argv: Sequence[str],
+    seconds: float,
+    env: Mapping[str, str] | None,
+    source: str,
+    *,
+    partial: bool = False,
 ) -> Value[Output]:
-    """Run a program with a time limit and a limit on what is kept of its output."""
+    """Run a program with a time limit and a limit on what is kept of its output.
+
+    With `partial` a program that did not end in time still has what it printed until then.
+    """
     try:
         process = subprocess.Popen(
             list(argv),
@@ -278,13 +286,16 @@ def run_limited(
     try:
         status = process.wait(seconds)
     except subprocess.TimeoutExpired:
-        kill(process)
-        return timed_out(source, f"no answer within {seconds:.1f} s")
-    for reader in readers:
-        reader.join(0.5)  # a child of the program may still hold the pipe
+        status = None
+    else:
+        for reader in readers:
+            reader.join(0.5)  # a child of the program may still hold the pipe
     kill(process)
     out, err = (kept.get(key, b"").decode("utf-8", "replace") for key in ("out", "err"))
-    return known(Output(status, out, err), source)
+    if status is not None:
+        return known(Output(status, out, err), source)
+    late = timed_out(source, f"no answer within {seconds:.1f} s")
+    return replace(late, value=Output(0, out, err)) if partial else late
 
 
 def _drain(process: Any, pipe: Any, kept: dict[str, bytes], key: str) -> None:

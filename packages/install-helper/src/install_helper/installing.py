@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from install_helper import commands
 from install_helper.plan import Plan
 from install_helper.reading import Reading
 
@@ -24,19 +25,38 @@ class Freeze:
     path: str
 
 
+def is_conda(reading: Reading) -> bool:
+    """Whether conda carries out the plan, and takes it back."""
+    return commands.installer(reading) == "conda"
+
+
+def conda_program(reading: Reading) -> str:
+    """conda as a program: what a shell calls conda is a function."""
+    name = commands.conda(reading)
+    variable = "CONDA_EXE" if name == "conda" else "MAMBA_EXE"
+    return os.environ.get(variable) or name
+
+
 def executable_words(reading: Reading, line: str) -> list[str]:
     """A printed command as words, run by the very Python that was examined."""
     words = shlex.split(line)
-    if words[0].startswith("py") and words[1:3] == ["-m", "pip"]:
-        words[0] = reading.facts.python.executable
-    elif words[:2] == ["uv", "pip"]:
-        words[3:3] = ["--python", reading.facts.python.executable]
+    python = reading.facts.python
+    if words[1:3] == ["-m", "pip"]:
+        words[0] = python.executable
+    elif words[:2] == ["uv", "pip"] and "--python" not in words:
+        words[3:3] = ["--python", python.executable]
+    elif words[0] == commands.conda(reading) and words[1] == "install":
+        named = [] if "-p" in words else ["-p", python.prefix]
+        words[:2] = [conda_program(reading), "install", "-y", *named]
     return words
 
 
 def freeze_words(reading: Reading) -> list[str]:
     """The command that lists distributions."""
     python = reading.facts.python.executable
+    if is_conda(reading):
+        prefix = reading.facts.python.prefix
+        return [conda_program(reading), "list", "--explicit", "-p", prefix]
     if reading.facts.python.installer.value == "uv":
         return ["uv", "pip", "freeze", "--python", python]
     return [python, "-m", "pip", "freeze"]
@@ -58,6 +78,10 @@ def freeze(reading: Reading) -> Freeze:
 def rollback_lines(reading: Reading, before: Freeze, after: tuple[str, ...]) -> list[list[str]]:
     """The commands that lead back: remove what is new, install what was there."""
     python = reading.facts.python.executable
+    if is_conda(reading):
+        prefix = reading.facts.python.prefix
+        words = [conda_program(reading), "install", "-y", "-p", prefix, "--file", before.path]
+        return [words] if set(before.lines) != set(after) else []
     uv = reading.facts.python.installer.value == "uv"
     start = ["uv", "pip"] if uv else [python, "-m", "pip"]
     tail = ["--python", python] if uv else []
@@ -75,10 +99,20 @@ def _name(line: str) -> str:
     return line.split("==")[0].split(" @ ")[0].strip() if line and line[0] not in "#-" else ""
 
 
+def shown(words: list[str]) -> str:
+    """Words as they are typed."""
+    return " ".join(shlex.quote(word) for word in words)
+
+
 def run(words: list[str], say: Say) -> int:
-    """Run a command, its output streamed; an installer that is missing is status 127."""
-    say("$ " + " ".join(shlex.quote(word) for word in words))
+    """Run a command; an installer that is missing is status 127.
+
+    Its output is streamed; on a terminal the installer has it to itself, for its progress bars.
+    """
+    say("$ " + shown(words))
     try:
+        if sys.stdout.isatty():
+            return subprocess.call(words, stdin=subprocess.DEVNULL)
         with subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
         ) as process:
@@ -99,12 +133,31 @@ def carry_out(reading: Reading, plan: Plan, say: Say) -> int:
         return 1
     say(f"The present packages are recorded in {before.path}")
     for line in [*plan.before, plan.command]:
-        status = run(executable_words(reading, line), say)
+        try:
+            status = run(executable_words(reading, line), say)
+        except KeyboardInterrupt:
+            status = 130
         if status:
-            say(f"The installer failed with status {status}.")
+            end = "was interrupted" if status == 130 else f"failed with status {status}"
+            say(f"The installer {end}.")
             put_back(reading, before, say)
             return 1
+    _say_how_to_return(reading, before, say)
     return 0
+
+
+def _say_how_to_return(reading: Reading, before: Freeze, say: Say) -> None:
+    """The commands that would undo a plan that was carried out."""
+    try:
+        after = freeze(reading)
+        os.unlink(after.path)
+    except OSError:
+        return
+    steps = rollback_lines(reading, before, after.lines)
+    if steps:
+        say("To go back to what was there:")
+    for step in steps:
+        say(f"  {shown(step)}")
 
 
 def put_back(reading: Reading, before: Freeze, say: Say) -> None:
@@ -124,6 +177,6 @@ def put_back(reading: Reading, before: Freeze, say: Say) -> None:
     if failed:
         say("Not everything could be put back; to do it by hand:")
         for step in failed:
-            say("  " + " ".join(shlex.quote(word) for word in step))
+            say(f"  {shown(step)}")
     else:
         say("The environment is as it was.")

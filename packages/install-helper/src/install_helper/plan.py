@@ -84,10 +84,19 @@ def solve(reading: Reading, request: Request) -> Plan:
     start = Plan("cpu", reading.framework, request.python or reading.python)
     try:
         _ground(reading, start)
-        plan = _choose(reading, request, start)
+        plan = _hold_numpy(_choose(reading, request, start))
     except NoFit as reason:
         return replace(start, blocked=(str(reason),))
     return with_command(reading, plan)
+
+
+def _hold_numpy(plan: Plan) -> Plan:
+    """Add the bound on NumPy that releases built for NumPy 1 do not state themselves."""
+    row = matrix.jaxlib((plan.jaxlib or "").partition("+")[0])
+    if not row or row.get("numpy2_ok") is not False:
+        return plan
+    plan = _add(plan, f"jaxlib {row['jaxlib']} was built for NumPy 1, hence numpy<2")
+    return replace(plan, requirements=(*plan.requirements, "numpy<2"))
 
 
 def with_command(reading: Reading, plan: Plan) -> Plan:

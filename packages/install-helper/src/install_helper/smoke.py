@@ -44,6 +44,8 @@ def platforms(reading: Reading) -> list[str]:
     wanted = ["cpu"]
     if reading.plugins and reading.system == "Linux" and reading.sees_gpu:
         wanted.append(f"cuda:{max(reading.plugins)}")
+    if reading.rocm_plugins and reading.facts.rocm.gpus:
+        wanted.append(f"rocm:{max(reading.rocm_plugins)}")
     if reading.facts.tpu.chips and "libtpu" in reading.installed:
         wanted.append("tpu")
     return wanted
@@ -57,14 +59,15 @@ def smoke(reading: Reading, seconds: float = SECONDS) -> Smoke:
     python = python if os.path.isfile(python) else sys.executable
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "smoke_child.py")
     env = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "0"}
-    answer = run_limited([python, script, *platforms(reading)], seconds, env, "smoke run")
-    if answer.state == "timeout":
-        return Smoke("hung", "", f"no end within {seconds:.0f} s", (), "")
+    words = [python, script, *platforms(reading)]
+    answer = run_limited(words, seconds, env, "smoke run", partial=True)
     if answer.value is None:
         return Smoke("failed", "start", answer.note or answer.state, (), "")
     stages = tuple(_stages(answer.value.out))
     last = stages[-1]["stage"] if stages else "start"
     log = answer.value.err[-20_000:]
+    if answer.state == "timeout":
+        return Smoke("hung", last, f"no end within {seconds:g} s", stages, log)
     status = answer.value.status
     if status == 0 and last == "done":
         return Smoke("ok", last, "", stages, log)

@@ -128,7 +128,9 @@ def client_of(platform):
             say("versions", **versions(int(major)))
         except ImportError as error:
             say("versions", error=str(error))
-    options = xla_client.generate_pjrt_gpu_plugin_options() if name == "cuda" else {}
+    options = xla_client.generate_pjrt_gpu_plugin_options() if name in ("cuda", "rocm") else {}
+    if name == "rocm":
+        options["platform_name"] = "ROCM"
     return _jax.get_c_api_client(name, options)
 
 

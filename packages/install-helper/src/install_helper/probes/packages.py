@@ -24,7 +24,11 @@ CONDA_NAMES = re.compile(
     r"(jaxlib?|cuda-version|cuda-nvcc.*|cudatoolkit|cudnn|nccl|libcublas|numpy|python|"
     r"jax-cuda\d+-(plugin|pjrt))-\d"
 )
-SHADOWS = ("jax", "jaxlib", "numpy", "covector", "scipy")
+# Names of packages, and of standard modules that they import and users like to take.
+SHADOWS = (
+    "jax", "jaxlib", "numpy", "covector", "scipy", "random", "types", "typing", "enum", "copy",
+    "logging", "inspect", "queue", "secrets", "numbers", "operator", "token",
+)  # fmt: skip
 FOLDER = re.compile(r"(?P<name>.+?)-(?P<version>\d[^-]*?)(?:-py3.*)?\.(?:dist-info|egg-info)$")
 RECORD_LINES = 4000
 

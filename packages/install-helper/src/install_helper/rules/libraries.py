@@ -256,6 +256,8 @@ def shared_wheel_files(reading: Reading) -> Iterator[Finding]:
         gone = [item for item in present if item.missing]
         if len(present) == 2 or gone:
             keep = f"nvidia-{stem}-cu{reading.cuda_major or 12}"
+            version = reading.version(keep)
+            keep += f"=={version}" if version else ""
             seen = [Seen(f"{item.name} {item.version}", item.location) for item in present]
             seen += [
                 Seen(f"{g.name} lists {g.missing[0]}, which is gone", g.location) for g in gone

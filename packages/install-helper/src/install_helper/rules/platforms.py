@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from install_helper import commands, matrix
 from install_helper.findings import Finding, Seen, Step, found, rule
 from install_helper.reading import Reading
-from install_helper.versions import at_least, older
+from install_helper.versions import at_least, numbers, older
 
 
 @rule(unless=("C40",))
@@ -207,12 +207,13 @@ def installed_twice(reading: Reading) -> Iterator[Finding]:
             seen.setdefault((item.name, item.location), []).append(item.version or "?")
     for (name, location), versions in seen.items():
         if len(set(versions)) > 1:
+            newest = max(versions, key=lambda v: numbers(v) or ())
             yield found(
                 "C59",
                 [Seen(f"{name} {' and '.join(sorted(versions))}", location)],
                 [
                     Step("Remove it until none is left", commands.uninstall(reading, name)),
-                    Step("then install it again", commands.install(reading, name)),
+                    Step("then install it again", commands.install(reading, f"{name}=={newest}")),
                 ],
             )
 
