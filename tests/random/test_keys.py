@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from covector import random
 from covector.random._key_array import PRNGKeyArray
+from covector.sharding import Mesh, NamedSharding, PartitionSpec
 
 SAME_AS_ORACLE = [
     "random.key(0)",
@@ -103,6 +104,24 @@ def test_devices():
     assert key.addressable_shards[0].data.shape == ()
     assert random.normal(key).devices() == {device}
     assert random.split(key).devices() == {device}
+
+
+def test_shardings():
+    mesh = Mesh(np.array(covector.devices()[:4]).reshape(2, 2), ("x", "y"))
+    keys = random.split(random.key(1), (4, 2))
+    put = covector.device_put(keys, NamedSharding(mesh, PartitionSpec("x", "y")))
+    assert [s.data.shape for s in put.addressable_shards] == [(2, 1)] * 4
+    assert put.addressable_shards[3].index == (slice(2, 4), slice(1, 2))
+    assert bool((put.addressable_shards[3].data == keys[2:, 1:]).all())
+    draw = covector.vmap(covector.vmap(random.bits))
+    np.testing.assert_array_equal(covector.jit(draw)(put), draw(keys))
+    for key, spec in [(keys, PartitionSpec("x", None, "y")), (keys[0, 0], PartitionSpec("x"))]:
+        with pytest.raises(ValueError, match="more than the axes of the key array"):
+            covector.device_put(key, NamedSharding(mesh, spec))
+
+
+def test_on_the_host():
+    assert repr(covector.device_get(random.key(7))) == repr(random.key(7))
 
 
 def test_waiting_and_deleting():

@@ -12,7 +12,7 @@ from covector._run.client import default_device
 from covector._run.transfer import put_on_device, put_on_sharding
 from covector._trace.trace import Tracer, typeof
 from covector._tree.prefix import flatten_axes
-from covector._tree.registry import dispatch_registry
+from covector._tree.registry import dispatch_registry, hidden_axes
 
 ArrayImpl = _jaxlib.ArrayImpl
 
@@ -36,11 +36,25 @@ def device_put(
         places = [device] * len(leaves)
     else:
         places = flatten_axes("device_put device", tree, device)
+    if any(isinstance(p, _jaxlib.NamedSharding) for p in places):
+        _check_axes_are_visible(leaves, tree, places)
     return tree.unflatten([_put(v, p) for v, p in zip(leaves, places, strict=True)])
 
 
 def _is_place(x: Any) -> bool:
     return isinstance(x, (_jaxlib.Device, _jaxlib.Sharding))
+
+
+def _check_axes_are_visible(leaves: list[Any], tree: Any, places: list[Any]) -> None:
+    """Raise `ValueError` for a sharding of axes that the user does not see, those of keys' words."""
+    for x, place, hidden in zip(leaves, places, hidden_axes(tree), strict=True):
+        if hidden and isinstance(place, _jaxlib.NamedSharding):
+            shape = np.shape(x)[: np.ndim(x) - hidden]
+            if len(place.spec) > len(shape):
+                raise ValueError(
+                    f"device_put: the sharding {place.spec} has {len(place.spec)} entries, more "
+                    f"than the axes of the key array, which has shape {shape}."
+                )
 
 
 def _put(x: Any, place: Any) -> Any:

@@ -99,7 +99,8 @@ def argument_avals(leaves: Sequence[Any], tree: Any, name: str) -> tuple[ShapedA
 def argument_name(path: Sequence[Any]) -> str:
     """``args[0]['w']`` for a path into ``(args, kwargs)``."""
     root = "args" if getattr(path[0], "idx", 0) == 0 else "kwargs"
-    return root + keystr(tuple(path[1:]))
+    # The last part may lead into a typed key, which users do not see.
+    return root + keystr(tuple(path[1:])).replace("[<flat index 0>]", "")
 
 
 def abstract_leaves(leaves: Sequence[Any]) -> list[ShapedArray]:

@@ -256,8 +256,9 @@ class PRNGKeyArray(Array):
 
     def __repr__(self) -> str:
         base = self._base_array
-        if isinstance(base, ArrayImpl):
-            shown = "(deleted)" if base.is_deleted() else str(base)
+        if isinstance(base, (ArrayImpl, np.ndarray)):
+            deleted = isinstance(base, ArrayImpl) and base.is_deleted()
+            shown = "(deleted)" if deleted else str(base)
         else:
             shown = repr(base)
         return f"Array({self.shape}, dtype={self.dtype}) overlaying:\n{shown}"
