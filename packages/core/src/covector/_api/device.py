@@ -46,7 +46,7 @@ def _is_place(x: Any) -> bool:
 
 
 def _check_axes_are_visible(leaves: list[Any], tree: Any, places: list[Any]) -> None:
-    """Raise `ValueError` for a sharding of axes that the user does not see, those of keys' words."""
+    """Raise `ValueError` for a sharding of axes that users do not see, those of keys' words."""
     for x, place, hidden in zip(leaves, places, hidden_axes(tree), strict=True):
         if hidden and isinstance(place, _jaxlib.NamedSharding):
             shape = np.shape(x)[: np.ndim(x) - hidden]
