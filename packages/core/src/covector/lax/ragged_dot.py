@@ -13,6 +13,7 @@ groups.) Elsewhere XLA's own ``chlo.ragged_dot`` is used.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from covector._trace.trace import typeof
 from covector._transform.batch import move_batch_axis
 from covector.errors import ShapeError
 from covector.lax.dot import (
+    DimensionNumbers,
     DotDimensionNumbers,
     check_axes,
     dot_general,
@@ -48,7 +50,7 @@ from covector.lax.shape import move_axis, reshape, transpose
 Axes = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class RaggedDotDimensionNumbers:
     """Which axes a ragged product contracts, batches and divides into groups.
 
@@ -62,20 +64,25 @@ class RaggedDotDimensionNumbers:
     (0,)
     """
 
-    dot_dimension_numbers: DotDimensionNumbers
+    dot_dimension_numbers: DimensionNumbers
     lhs_ragged_dimensions: Axes
     rhs_group_dimensions: Axes
 
-    def __post_init__(self) -> None:
-        (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = self.dot_dimension_numbers
-        contract, batch = (_axes(lhs_contract), _axes(rhs_contract)), (lhs_batch, rhs_batch)
-        numbers = (contract, (_axes(batch[0]), _axes(batch[1])))
-        object.__setattr__(self, "dot_dimension_numbers", numbers)
-        object.__setattr__(self, "lhs_ragged_dimensions", _axes(self.lhs_ragged_dimensions))
-        object.__setattr__(self, "rhs_group_dimensions", _axes(self.rhs_group_dimensions))
+    def __init__(
+        self,
+        dot_dimension_numbers: DotDimensionNumbers,
+        lhs_ragged_dimensions: Sequence[int],
+        rhs_group_dimensions: Sequence[int],
+    ):
+        (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dot_dimension_numbers
+        contract = _axes(lhs_contract), _axes(rhs_contract)
+        batch = _axes(lhs_batch), _axes(rhs_batch)
+        object.__setattr__(self, "dot_dimension_numbers", (contract, batch))
+        object.__setattr__(self, "lhs_ragged_dimensions", _axes(lhs_ragged_dimensions))
+        object.__setattr__(self, "rhs_group_dimensions", _axes(rhs_group_dimensions))
 
 
-def _axes(axes: Any) -> Axes:
+def _axes(axes: Sequence[int]) -> Axes:
     return tuple([index(a) for a in axes])
 
 

@@ -129,14 +129,14 @@ def _decomposed(
 ) -> Any:  # fmt: skip
     """The same in terms of other operations."""
     dtype = preferred_element_type
-    factors = [
+    left, right = [
         lax.mul(
             lax.convert_element_type(x, dtype),
             lax.convert_element_type(_spread(scale, typeof(x).shape), dtype),
         )
         for x, scale in ((lhs, lhs_scale), (rhs, rhs_scale))
     ]
-    return dot_general(*factors, dimension_numbers)
+    return dot_general(left, right, dimension_numbers)
 
 
 def _program(avals: Any, params: dict[str, Any]) -> Any:
