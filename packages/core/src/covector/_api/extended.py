@@ -36,7 +36,7 @@ def bind_extended(primitive: Primitive, args: tuple, params: dict[str, Any]) -> 
     names = ", ".join([a.dtype.name for a in avals])
     if primitive.name not in _MOVES and primitive.name not in _COMPARISONS:
         raise TypeError(f"{primitive.name} does not accept dtypes {names}.")
-    [dtype, *others] = {a.dtype for a, extended in zip(avals, given, strict=True) if extended}
+    [dtype, *others] = {a.dtype for a in avals if isinstance(a.dtype, ExtendedDType)}
     if others or (primitive.name != "select_n" and not _same_kind(primitive.name, given)):
         raise TypeError(f"{primitive.name}: the operands' dtypes must be equal, but got {names}.")
     bases = [x._base_array if e else x for x, e in zip(args, given, strict=True)]

@@ -321,7 +321,7 @@ def _full(
     return filled if place is None else device_put(filled, place)
 
 
-def _converted(value: Any, dtype: np.dtype) -> Any:
+def _converted(value: Any, dtype: Any) -> Any:
     """A Python number as a NumPy scalar of a dtype, converted as arrays are."""
     if isinstance(value, complex) and not dtypes.is_complex(dtype):
         value = value.real
