@@ -38,6 +38,7 @@ _CONTENTS: dict[str, str] = {
     "convert_element_type_p reduce_precision reduce_precision_p",
     "barriers": "copy_p optimization_barrier optimization_barrier_p stage stage_p stop_gradient "
     "stop_gradient_p",
+    "sharding_constraint": "sharding_constraint_p with_sharding_constraint",
     "tokens": "after_all after_all_p create_token create_token_p dce_sink",
     "accuracy": "AccuracyMode RoundingMethod Tolerance",
     "shape": "broadcast broadcast_in_dim broadcast_in_dim_p broadcast_like broadcast_shapes "

@@ -1,0 +1,133 @@
+"""`with_sharding_constraint`: how a value inside a program lies over the devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jaxlib._jax as _jaxlib
+
+from covector._ir.avals import ShapedArray
+from covector._ir.jaxpr import NO_EFFECTS
+from covector._run.mesh import UNCONSTRAINED, PartitionSpec
+from covector._run.placement import DeviceGrid
+from covector._run.shardings import NamedSharding, SingleDeviceSharding, shard_shape
+from covector._run.tiling import axes_of
+from covector._trace.primitive import LINEAR, Primitive
+from covector._trace.trace import Tracer, typeof
+from covector._tree.prefix import flatten_axes
+from covector._tree.registry import dispatch_registry
+
+
+def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+    """``x``, a tree of arrays, spread over devices as ``shardings`` say.
+
+    Inside `jit` it tells the compiler how an intermediate value is to lie; outside, it is
+    `device_put`. A program that contains it runs on the devices of the sharding's mesh.
+
+    Args:
+      shardings: a sharding, or None for what the compiler chooses; or a tree of them, a prefix of
+        ``x``. A dimension with `PartitionSpec.UNCONSTRAINED` is the compiler's choice, too.
+
+    Raises:
+      TypeError: something else than a sharding.
+      RuntimeError: a `PartitionSpec` alone, for there is no mesh that it belongs to.
+      ValueError: it does not fit the shape.
+
+    >>> from covector.sharding import NamedSharding, PartitionSpec
+    >>> rows = NamedSharding(covector.make_mesh((1,), ("i",)), PartitionSpec("i"))
+    >>> covector.jit(lambda x: with_sharding_constraint(x, rows))(np.ones((2, 2))).shape
+    (2, 2)
+    """
+    leaves, tree = dispatch_registry.flatten(x)
+    if shardings is None or isinstance(shardings, (_jaxlib.Sharding, PartitionSpec)):
+        places = [shardings] * len(leaves)
+    else:
+        places = flatten_axes("with_sharding_constraint shardings", tree, shardings)
+    return tree.unflatten([_constrain(v, s) for v, s in zip(leaves, places, strict=True)])
+
+
+def _constrain(x: Any, sharding: Any) -> Any:
+    aval = typeof(x)
+    if sharding is None:
+        return x
+    if isinstance(sharding, PartitionSpec):
+        raise RuntimeError(
+            f"with_sharding_constraint: {sharding} names axes of a mesh, and none is given. Pass "
+            "covector.sharding.NamedSharding(mesh, spec)."
+        )
+    if not isinstance(sharding, _jaxlib.Sharding):
+        raise TypeError(
+            "with_sharding_constraint: shardings must be shardings or None, got "
+            f"{sharding!r} of type {type(sharding)}."
+        )
+    shard_shape(sharding, aval.shape)
+    if isinstance(x, Tracer):
+        return sharding_constraint_p.bind(x, sharding=sharding)
+    from covector._api.device import device_put
+
+    return device_put(x, sharding)
+
+
+# --- the primitive --------------------------------------------------------------------------------
+
+
+def _effects(params: dict[str, Any]) -> frozenset:
+    """A program runs on all devices of a mesh that it mentions."""
+    sharding = params["sharding"]
+    if not isinstance(sharding, NamedSharding) or sharding.mesh.size == 1:
+        return NO_EFFECTS
+    mesh = sharding.mesh
+    return frozenset([DeviceGrid(mesh.axis_sizes, mesh.axis_names, tuple(mesh.devices.flat))])
+
+
+def _lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any, *, sharding: Any) -> list[str]:
+    aval = out_avals[0]
+    if ctx.module.num_partitions == 1 or isinstance(sharding, SingleDeviceSharding):
+        return list(args)
+    if ctx.module.manual_axes:
+        raise NotImplementedError("with_sharding_constraint: it cannot stand inside pmap.")
+    axes = axes_of(sharding._to_xla_hlo_sharding(aval.ndim), ctx.module.mesh, aval.ndim)
+    if axes is None:
+        raise ValueError(
+            f"with_sharding_constraint: {sharding} cannot be expressed by the mesh of the program, "
+            f"whose axes have sizes {ctx.module.mesh}."
+        )
+    spec = sharding.spec if isinstance(sharding, NamedSharding) else ()
+    free = {i for i, entry in enumerate(spec) if entry is UNCONSTRAINED}
+    groups = [
+        "{?}" if i in free else "{" + ", ".join([f'"a{a}"' for a in group]) + "}"
+        for i, group in enumerate(axes)
+    ]
+    text = f"sdy.sharding_constraint {args[0]} <@mesh, [{', '.join(groups)}]> : {aval.mlir}"
+    return ctx.emit(text)
+
+
+def _batch(axis: Any, args: list, dims: tuple, *, sharding: Any) -> tuple[Any, int]:
+    """How the batch axis lies is left to the compiler."""
+    dim = dims[0]
+    if isinstance(sharding, NamedSharding):
+        entries = list(sharding.spec)
+        entries += [None] * (typeof(args[0]).ndim - 1 - len(entries))
+        entries.insert(dim, UNCONSTRAINED)
+        sharding = NamedSharding(sharding.mesh, PartitionSpec(*entries))
+    elif not isinstance(sharding, SingleDeviceSharding):
+        raise NotImplementedError(
+            f"with_sharding_constraint: {sharding} cannot be extended by vmap's axis; use a "
+            "NamedSharding."
+        )
+    return sharding_constraint_p.bind(args[0], sharding=sharding), dim
+
+
+def _abstract(aval: ShapedArray, *, sharding: Any) -> ShapedArray:
+    return aval
+
+
+sharding_constraint_p = Primitive(
+    "sharding_constraint",
+    abstract=_abstract,
+    lower=_lower,
+    jvp=LINEAR,
+    transpose=lambda ct, x, *, sharding: [sharding_constraint_p.bind(ct, sharding=sharding)],
+    batch=_batch,
+    effects=_effects,
+)
