@@ -210,3 +210,25 @@ def test_gradients(function):
         moved[place] += step
         numeric = (float(loss(moved)) - float(loss(x))) / step
         np.testing.assert_allclose(gradient[place], numeric, atol=2e-2)
+
+
+@pytest.mark.parametrize(
+    "values, spread",
+    [
+        (np.random.default_rng(0).standard_normal(5000), None),
+        (np.arange(100.0).repeat(3), (0, 99)),
+        (np.float32(1) + np.arange(40) * np.float32(2e-7), None),  # edges that rounding makes equal
+        (np.array([0.0, 1.0, np.nan, np.inf, -5.0]), (-1, 1)),
+        (np.array([-3e38, 0.0, 3e38]), (-3e38, 3e38)),  # a distance that overflows
+    ],
+    ids=["normal", "on the edges", "close", "outside", "far"],
+)
+@pytest.mark.parametrize("bins", [1, 10, 33])
+def test_even_bins_are_those_between_the_edges(values, spread, bins):
+    values = values.astype(np.float32)
+    counts, edges = jnp.histogram(values, bins, spread)
+    edges = np.asarray(edges)
+    place = np.searchsorted(edges, values, side="right") - 1
+    place = np.where(values == edges[-1], bins - 1, place)
+    expected = np.bincount(place[(place >= 0) & (place < bins)], minlength=bins)
+    np.testing.assert_array_equal(counts, expected)

@@ -147,17 +147,17 @@ def _bring_together(axis: Any, args: list, dims: tuple) -> tuple[list, int]:
     return moved, dim
 
 
-def reordered(x: Any, order: Any, axis: int) -> Any:
+def reordered(x: Any, order: Any, axis: int, *, may_repeat: bool = False) -> Any:
     """``x`` with its elements along ``axis`` in ``order``, which has the same rank."""
     others = tuple([i for i in range(typeof(x).ndim) if i != axis])
     numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
     indices = expand_dims(order, (typeof(order).ndim,))
     sizes = (1,) * typeof(x).ndim
-    full = typeof(x).shape == typeof(order).shape
+    full = typeof(x).shape == typeof(order).shape and not may_repeat
     return gather(x, indices, numbers, sizes, unique_indices=full, mode="promise_in_bounds")
 
 
-def _by_platform(on_cpu: Any, elsewhere: Any) -> Any:
+def lower_by_platform(on_cpu: Any, elsewhere: Any) -> Any:
     """A lowering rule from two functions of operands and parameters."""
     cpu, other = lower_by(_in_64_bits(on_cpu)), lower_by(_in_64_bits(elsewhere))
 
@@ -307,7 +307,7 @@ sort_by_p = Primitive(
 sort_p = Primitive(
     "sort",
     abstract=_abstract_sort,
-    lower=_by_platform(_sort_on_cpu, _sort_by_comparison),
+    lower=lower_by_platform(_sort_on_cpu, _sort_by_comparison),
     jvp=_jvp_sort,
     batch=_batch_sort,
     multiple_results=True,
@@ -344,7 +344,7 @@ def _batch_argsort(
 argsort_p = Primitive(
     "argsort",
     abstract=_abstract_argsort,
-    lower=_by_platform(_argsort_on_cpu, _argsort_by_comparison),
+    lower=lower_by_platform(_argsort_on_cpu, _argsort_by_comparison),
     differentiable=False,
     batch=_batch_argsort,
 )
@@ -413,7 +413,7 @@ def _batch_top_k(
 top_k_p = Primitive(
     "top_k",
     abstract=_abstract_top_k,
-    lower=_by_platform(_top_k_on_cpu, _top_k_native),
+    lower=lower_by_platform(_top_k_on_cpu, _top_k_native),
     jvp=_jvp_top_k,
     batch=_batch_top_k,
     multiple_results=True,

@@ -124,29 +124,48 @@ def histogram(
     if weights is not None and typeof(weights).shape != typeof(a).shape:
         raise ShapeError("histogram: weights must have a's shape.")
     edges = histogram_bin_edges(a, bins, range, weights)
-    counts = _count_between(a, edges, weights)
+    counts = _count_between(a, edges, weights, even=isinstance(bins, int))
     if density:
         widths = diff(edges)
         counts = counts / widths / _reductions.sum(counts)
     return counts, edges
 
 
-@library_function
-def _count_between(a: Any, edges: Any, weights: Any) -> Any:
+@library_function(static_argnames="even")
+def _count_between(a: Any, edges: Any, weights: Any, *, even: bool) -> Any:
     a, edges = promote_dtypes_inexact(a, edges)
     bins = typeof(edges).shape[0] - 1
-    place = _bin_of(ravel(a), edges)
+    place = _bin_of(ravel(a), edges, even)
     dtype = typeof(a).dtype
     weights = lax.full((typeof(a).size,), 1, dtype) if weights is None else ravel(weights)
     return lax.full((bins,), 0, typeof(weights).dtype).at[place].add(weights, mode="drop")
 
 
-def _bin_of(x: Any, edges: Any) -> Any:
+def _bin_of(x: Any, edges: Any, even: bool) -> Any:
     """The bin that each value is in; those outside get a number beyond the last."""
     bins = typeof(edges).shape[0] - 1
-    place = searchsorted(edges, x, side="right") - 1
-    place = where(x == edges[-1], bins - 1, place)
-    return where((place < 0) | (x > edges[-1]), bins, place)
+    place = _search_even_bins(x, edges) if even else _search_bins(x, edges)
+    return where((x >= edges[0]) & (x <= edges[-1]), place, bins)
+
+
+def _search_bins(x: Any, edges: Any) -> Any:
+    return lax.min(searchsorted(edges, x, side="right") - 1, np.int32(typeof(edges).shape[0] - 2))
+
+
+def _search_even_bins(x: Any, edges: Any) -> Any:
+    """Bins by arithmetic, put right by one where rounding was wrong; if that fails, by search.
+
+    It fails where the edges are so close that rounding makes some of them equal, or where their
+    distances overflow.
+    """
+    last = typeof(edges).shape[0] - 2
+    share = (x - edges[0]) / (edges[-1] - edges[0])
+    place = lax.clamp(0, (share * (last + 1)).astype(np.int32), last)
+    place = place - ((x < edges[place]) & (place > 0))
+    place = place + ((x >= edges[place + 1]) & (place < last))
+    inside = (x >= edges[0]) & (x < edges[-1])
+    right = (edges[place] <= x) & (x < edges[place + 1])
+    return lax.cond(_reductions.all(right | ~inside), lambda: place, lambda: _search_bins(x, edges))
 
 
 def histogram2d(
@@ -208,7 +227,8 @@ def histogramdd(
     each = [bins] * rank if isinstance(bins, int) else list(bins)
     spans = [None] * rank if range is None else list(range)
     edges = [histogram_bin_edges(points[:, i], b, r) for i, (b, r) in enumerate(zip(each, spans))]
-    counts = _count_cells(points, edges, weights)
+    even = tuple([isinstance(b, int) for b in each])
+    counts = _count_cells(points, edges, weights, even=even)
     if density:
         total = _reductions.sum(counts)
         for i, e in enumerate(edges):
@@ -218,10 +238,10 @@ def histogramdd(
     return counts, edges
 
 
-@library_function
-def _count_cells(sample: Any, edges: list[Any], weights: Any) -> Any:
+@library_function(static_argnames="even")
+def _count_cells(sample: Any, edges: list[Any], weights: Any, *, even: tuple[bool, ...]) -> Any:
     sizes = tuple([typeof(e).shape[0] - 1 for e in edges])
-    places = tuple([_bin_of(sample[:, i], e) for i, e in enumerate(edges)])
+    places = tuple([_bin_of(sample[:, i], e, even[i]) for i, e in enumerate(edges)])
     integer = dtypes.canonicalize_dtype("int64")
     weights = lax.full((typeof(sample).shape[0],), 1, integer) if weights is None else weights
     return lax.full(sizes, 0, typeof(weights).dtype).at[places].add(weights, mode="drop")

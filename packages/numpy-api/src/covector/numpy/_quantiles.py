@@ -10,6 +10,7 @@ from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
+from covector.lax.order_statistics import order_statistics
 from covector.numpy import _reductions
 from covector.numpy._comparison import isnan
 from covector.numpy._manipulation import moveaxis, reshape
@@ -24,7 +25,6 @@ from covector.numpy._operands import (
     promote_dtypes_inexact,
 )
 from covector.numpy._searching import where
-from covector.numpy._taking import take_along_axis
 
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -179,29 +179,27 @@ def _quantile(a: Any, q: Any, *, axis: Axes, method: str, keepdims: bool, skip_n
     count = math.prod([shape[i] for i in axes])
     kept = [n for i, n in enumerate(shape) if i not in axes]
     rows = reshape(moveaxis(a, axes, range(-len(axes), 0)) if axes else a, (*kept, count))
-    ordered = lax.sort(rows, dimension=len(kept))
-    result = _at_positions(ordered, rows, q, method, skip_nan)
+    result = _at_positions(rows, q, method, skip_nan)
     if keepdims:
         sizes = [1 if i in axes else n for i, n in enumerate(shape)]
         result = reshape(result, (*typeof(q).shape, *sizes))
     return lax.convert_element_type(result, typeof(a).dtype)
 
 
-def _at_positions(ordered: Any, rows: Any, q: Any, method: str, skip_nan: bool) -> Any:
+def _at_positions(rows: Any, q: Any, method: str, skip_nan: bool) -> Any:
     """The elements of sorted rows at fractional positions; NaN stands at their ends."""
-    *kept, count = typeof(ordered).shape
+    *kept, count = typeof(rows).shape
     if count == 0:
-        return lax.full((*typeof(q).shape, *kept), np.nan, typeof(ordered).dtype)
-    compute = np.dtype("float64") if typeof(ordered).dtype.itemsize == 8 else np.dtype("float32")
+        return lax.full((*typeof(q).shape, *kept), np.nan, typeof(rows).dtype)
+    compute = np.dtype("float64") if typeof(rows).dtype.itemsize == 8 else np.dtype("float32")
     valid = _reductions.sum(~isnan(rows), -1, keepdims=True)
     last = lax.convert_element_type(valid, compute) - 1 if skip_nan else count - 1
     q_row = reshape(q, (1,) * len(kept) + (-1,)).astype(compute)
     position = (lax.full((*kept, 1), 0, compute) + last) * q_row
     low, high = lax.floor(position), lax.ceil(position)
     weight = position - low
-    below, above = [
-        take_along_axis(ordered, p.astype(np.int32), axis=-1, mode="clip") for p in (low, high)
-    ]
+    below, above = order_statistics(rows, lax.clamp(0, low.astype(np.int32), count - 1))
+    above = where(low == high, below, above)
     result = _between(below, above, weight, method)
     undefined = valid == 0 if skip_nan else valid < count
     result = moveaxis(where(undefined, np.nan, result), -1, 0)
