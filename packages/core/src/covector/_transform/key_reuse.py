@@ -21,7 +21,7 @@ import jaxlib._jax as _jaxlib
 import numpy as np
 
 from covector._config import debug_key_reuse as debug_key_reuse
-from covector._ir.jaxpr import Equation, Jaxpr, Var
+from covector._ir.jaxpr import Equation, Jaxpr, Literal, Var
 from covector._ir.source import Source, current_source
 from covector._trace.primitive import Primitive
 from covector._trace.trace import current_trace, staging_state
@@ -345,11 +345,11 @@ def _slice(eqn: Equation, x: np.ndarray) -> np.ndarray:
 
 
 def _dynamic_slice(eqn: Equation, x: np.ndarray, *_: Any) -> np.ndarray | None:
-    starts = eqn.invars[1:]
-    if any(type(s) is Var for s in starts):
+    starts = [int(s.val) for s in eqn.invars[1:] if type(s) is Literal]
+    if len(starts) < x.ndim:
         return None
     sizes = eqn.params["slice_sizes"]
-    ends = zip([int(s.val) for s in starts], sizes, x.shape, strict=True)
+    ends = zip(starts, sizes, x.shape, strict=True)
     firsts = [min(max(start + n * (start < 0), 0), n - size) for start, size, n in ends]
     return x[tuple([slice(i, i + size) for i, size in zip(firsts, sizes, strict=True)])]
 
