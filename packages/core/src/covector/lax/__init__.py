@@ -35,7 +35,7 @@ _CONTENTS: dict[str, str] = {
     "shift_right_arithmetic_p shift_right_logical shift_right_logical_p xor_p",
     "complex_numbers": "complex complex_p conj conj_p imag imag_p real real_p",
     "convert": "bitcast_convert_type bitcast_convert_type_p convert_element_type "
-    "convert_element_type_p reduce_precision reduce_precision_p",
+    "convert_element_type_p dtype reduce_precision reduce_precision_p",
     "barriers": "copy_p optimization_barrier optimization_barrier_p stage stage_p stop_gradient "
     "stop_gradient_p",
     "sharding_constraint": "sharding_constraint_p with_sharding_constraint",
@@ -93,7 +93,8 @@ _MODULE_OF = {name: module for module, names in _CONTENTS.items() for name in na
 COLLECTIVES_MODULE = "covector.parallel"
 _COLLECTIVES = (
     "all_gather all_gather_p all_to_all all_to_all_p axis_index axis_index_p axis_size pbroadcast "
-    "pmax pmax_p pmean pmin pmin_p ppermute ppermute_p pshuffle psum psum_p psum_scatter pswapaxes"
+    "pcast pmax pmax_p pmean pmin pmin_p ppermute ppermute_p pshuffle psum psum_p psum_scatter "
+    "pswapaxes ragged_all_to_all"
 )
 
 

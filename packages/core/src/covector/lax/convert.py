@@ -16,6 +16,24 @@ from covector._transform.batch import move_batch_axis
 from covector.errors import warn_user
 from covector.lax._nary import FLOAT, LINEAR, elementwise, elementwise_batch
 
+# --- dtype ----------------------------------------------------------------------------------------
+
+
+def dtype(x: Any) -> Any:
+    """The element type that an array of ``x`` has: of a value, or of what names a dtype.
+
+    Raises:
+      TypeError: ``x`` has no dtype.
+      ValueError: ``x`` is None.
+
+    >>> dtype(1.0), dtype("bfloat16")
+    (dtype('float32'), dtype(bfloat16))
+    """
+    if x is None:
+        raise ValueError("dtype: x must be an array or a dtype, got None.")
+    return dtypes.dtype(x, canonicalize=True)
+
+
 # --- convert_element_type -------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@
 between the indices of a named axis, of `pmap` or `vmap` alike.
 """
 
+from covector.parallel._casts import pcast as pcast
 from covector.parallel._exchanges import all_gather as all_gather
 from covector.parallel._exchanges import all_gather_p as all_gather_p
 from covector.parallel._exchanges import all_to_all as all_to_all
@@ -20,6 +21,7 @@ from covector.parallel._exchanges import reduce_scatter_p as reduce_scatter_p
 from covector.parallel._names import axis_size as axis_size
 from covector.parallel._pmap import pmap as pmap
 from covector.parallel._pmap_rules import pmap_p as pmap_p
+from covector.parallel._ragged import ragged_all_to_all as ragged_all_to_all
 from covector.parallel._reductions import pmax as pmax
 from covector.parallel._reductions import pmax_p as pmax_p
 from covector.parallel._reductions import pmean as pmean
