@@ -7,6 +7,7 @@ import covector.numpy as jnp
 import numpy as np
 import pytest
 from covector import lax, random
+from covector.random import _counter_based
 from oracle.compare import Tolerance
 from oracle.fixture import Case
 
@@ -28,7 +29,6 @@ SAME_BITS = [
     "random.bits(random.key(7, impl={impl}), 1001)",
     "random.bits(random.key(7, impl={impl}), (5,), 'uint8')",
     "random.bits(random.key(7, impl={impl}), (5,), 'uint16')",
-    "random.normal(random.key(7, impl={impl}), (3,))",
     "random.uniform(random.key(7, impl={impl}), (3,), 'bfloat16')",
     "random.randint(random.key(7, impl={impl}), (4,), 0, 1000)",
     "random.permutation(random.key(7, impl={impl}), 6)",
@@ -51,14 +51,49 @@ def test_as_the_oracle(oracle, impl, partitionable):
     oracle.using(threefry_partitionable=partitionable).compare_many(cases)
 
 
-@pytest.mark.parametrize("impl", ["rbg"])
-def test_64_bits_as_the_oracle(oracle, impl):
-    snippets = [
-        f"random.key(2**40 + 7, impl={impl!r})",
-        f"random.bits(random.key(7, impl={impl!r}), (3,))",
-        f"random.normal(random.key(7, impl={impl!r}), (3,))",
-    ]
+COUNTER_BASED = [
+    "random.key(7, impl={impl})",
+    "random.PRNGKey(-3, impl={impl})",
+    "random.split(random.key(7, impl={impl}), (2, 3))",
+    "random.fold_in(random.key(7, impl={impl}), 11)",
+    "random.bits(random.key(7, impl={impl}), (5, 3))",
+    "random.bits(random.key(7, impl={impl}), 1001, 'uint8')",
+    "jax.vmap(lambda k: random.normal(k, (2,)))(random.split(random.key(7, impl={impl}), 3))",
+]
+
+
+@pytest.mark.parametrize("impl", ["threefry4x32", "philox2x32", "philox4x32"])
+def test_counter_based_ones_as_the_oracle(oracle, impl):
+    cases = [Case(s.replace("{impl}", repr(impl)), {}, BITS) for s in COUNTER_BASED]
+    oracle.compare_many(cases)
+
+
+def test_64_bits_as_the_oracle(oracle):
+    snippets = []
+    for impl in ("rbg", "threefry4x32", "philox2x32", "philox4x32"):
+        snippets += [
+            f"random.key(2**40 + 7, impl={impl!r})",
+            f"random.bits(random.key(7, impl={impl!r}), (3,))",
+        ]
     oracle.using(x64=True).compare_many([Case(s, {}, BITS) for s in snippets])
+
+
+# Published test vectors: function, a word that counter and key are made of, result.
+VECTORS = [
+    ("philox2x32", 0, "ff1dae59 6cd10df2"),
+    ("philox2x32", 0xFFFFFFFF, "2c3f628b ab4fd7ad"),
+    ("philox4x32", 0, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("philox4x32", 0xFFFFFFFF, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("threefry4x32", 0, "9c6ca96a e17eae66 fc10ecd4 5256a7d8"),
+    ("threefry4x32", 0xFFFFFFFF, "2a881696 57012287 f6c7446e a16a6732"),
+]
+
+
+@pytest.mark.parametrize("name, word, expected", VECTORS)
+def test_known_answers(name, word, expected):
+    _, function, key_size, counter_size, *_ = _counter_based._FUNCTIONS[name]
+    words = function([np.uint32(word)] * key_size, [np.uint32(word)] * counter_size)
+    assert [f"{int(w):08x}" for w in words] == expected.split()
 
 
 @pytest.mark.parametrize("impl", ["threefry2x32", "rbg", "unsafe_rbg"])

@@ -111,7 +111,13 @@ def _dtype_of(implementation: KeyImplementation) -> KeyDType:
 _implementations: dict[str, KeyImplementation] = {}
 
 # Where an implementation that is seldom used registers itself, when it is first asked for.
-_MODULES = {"rbg": "_rbg", "unsafe_rbg": "_rbg"}
+_MODULES = {
+    "rbg": "_rbg",
+    "unsafe_rbg": "_rbg",
+    "threefry4x32": "_counter_based",
+    "philox2x32": "_counter_based",
+    "philox4x32": "_counter_based",
+}
 
 
 def register(implementation: KeyImplementation) -> KeyImplementation:

@@ -37,8 +37,9 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
 
     Args:
       seed: a scalar integer. While x64 is off, its lowest 32 bits count.
-      impl: the key implementation: a name, of "threefry2x32", "rbg" and "unsafe_rbg", or what
-        `define_prng_impl` gives (the flag `default_prng_impl` by default).
+      impl: the key implementation: "threefry2x32" (or "threefry4x32", "philox2x32", "philox4x32",
+        "rbg", "unsafe_rbg"), or what `define_prng_impl` gives. The flag `default_prng_impl` by
+        default.
       dtype: the same by a key's dtype, such as ``key_dtype()``.
 
     Raises:
