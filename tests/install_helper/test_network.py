@@ -132,7 +132,6 @@ def test_every_printed_command_resolves(tmp_path):
         ("3.11", "580.95.05", "8.9", {}),
         ("3.10", "550.54.14", "8.0", {}),
         ("3.9", "535.183.01", "7.0", {}),
-        ("3.8", None, None, {"cuda": "none"}),
         ("3.12", None, None, {"cuda": "none"}),
         ("3.12", None, None, {"tpu": True}),
         ("3.12", None, None, {"rocm": True}),
@@ -173,5 +172,8 @@ def test_the_installers_take_the_commands_as_they_are(tmp_path, installer):
         commands.reinstall(reading, "ml_dtypes==0.5.1"),
     ):
         words = installing.executable_words(reading, line)
-        answer = subprocess.run([*words, "--dry-run"], capture_output=True, text=True, check=False)
+        # Elsewhere than in the repository, whose settings uv would apply.
+        answer = subprocess.run(
+            [*words, "--dry-run"], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
         assert answer.returncode == 0, answer.stderr

@@ -11,10 +11,10 @@ import os
 from functools import lru_cache
 from typing import Any
 
-from install_helper.versions import at_least, numbers, older, parse, same_release
+from install_helper.versions import at_least, numbers, older, same_release
 
 COVECTOR_PYTHON = "3.12"
-COVECTOR_JAXLIB = "0.11.2"
+COVECTOR_JAXLIB = ">=0.11.2,<0.13"
 COVECTOR_EXTRAS_JAXLIB = "0.12.0.1"  # what the extras of this release of Covector pin
 
 
@@ -175,8 +175,3 @@ def local_build_tags() -> dict[str, tuple[str, str]]:
                 first = spans.get(build["tag"], (row["jaxlib"],))[0]
                 spans[build["tag"]] = (first, row["jaxlib"])
     return spans
-
-
-def is_covector_jaxlib(version: str | None) -> bool:
-    """Whether covector works on a jaxlib release."""
-    return at_least(version, COVECTOR_JAXLIB) and parse(version) is not None

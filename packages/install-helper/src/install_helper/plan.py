@@ -256,10 +256,18 @@ def _rows(reading: Reading, plan: Plan) -> list[dict]:
                 f"Covector needs Python {matrix.COVECTOR_PYTHON} or newer, and this is "
                 f"{plan.python}; {_older_python_offer(rows)}."
             )
-        rows = [row for row in rows if matrix.is_covector_jaxlib(row["jaxlib"])]
+        bounds = _covector_bounds(reading)
+        rows = [row for row in rows if satisfies(row["jaxlib"], bounds)]
     if not rows:
         raise NoFit(_no_row(reading, plan, free_threaded and ours))
     return rows
+
+
+def _covector_bounds(reading: Reading) -> str:
+    """The jaxlibs that covector takes: what is installed says it, else the table."""
+    item = reading.installed.get("covector-core")
+    asked = [a for a in map(requirement, item.requires if item else ()) if a and not a.marker]
+    return next((a.bounds for a in asked if a.name == "jaxlib"), matrix.COVECTOR_JAXLIB)
 
 
 def _older_python_offer(rows: list[dict]) -> str:
@@ -295,7 +303,8 @@ def _release(
             "another Python (3.12 to 3.14) has."
         )
     ours = reading.release("jax") or reading.release("jaxlib")
-    if ours and matrix.is_newer_than_table(ours):
+    taken = plan.framework == "jax" or satisfies(ours, _covector_bounds(reading))
+    if ours and taken and matrix.is_newer_than_table(ours):
         return ours, f"{ours} is installed and newer than the table: its own metadata decide"
     mine = (reading.release("jax"), reading.release("jaxlib"), reading.jaxlib)
     same = next((v for m in mine for v in fitting if compare(v, m) == 0), None)
@@ -356,6 +365,7 @@ def _cpu(reading: Reading, plan: Plan, why: str) -> Plan:
 def _cuda(reading: Reading, plan: Plan, major: int, why: str) -> Plan:
     plugin = f"jax-cuda{major}-plugin"
     offered = matrix.plugin_versions(plugin, reading.platform or "", plan.python or "")
+    offered = tuple(v for v in offered if _knows_gpu(reading, v, major))
     version, reason = _release(reading, plan, _rows(reading, plan), offered)
     plan = _add(plan, why, reason)
     full = f"{plugin}[with-cuda]=={version}"
@@ -383,6 +393,14 @@ def _cuda(reading: Reading, plan: Plan, major: int, why: str) -> Plan:
         ),
         before=tuple(commands.uninstall(reading, *_leftovers(reading, m)) for m in other),
     )
+
+
+def _knows_gpu(reading: Reading, version: str, major: int) -> bool:
+    """Whether a release's CUDA build is new enough for the newest GPU."""
+    least, row = matrix.cuda_for_gpu(reading.newest_gpu), matrix.jaxlib(version)
+    build = matrix.cuda_build(row, major) if row else None
+    built = build.get("cuda_built") if build else None
+    return not (least and built and numbers(least, 1) == (major,) and older(built, least))
 
 
 def _own_pin(plan: Plan, version: str) -> tuple[str, ...]:
@@ -526,12 +544,14 @@ def _legacy(reading: Reading, plan: Plan, kit: Toolkit | None, why: str) -> Plan
     row, build = (runs or fitting)[-1]
     first, last = fitting[0], fitting[-1]
     span = f"{first[1]['requirement']} to {last[1]['requirement']}"
-    upgrade = "to use today's releases: driver 525 or newer (CUDA 12), 580 or newer (CUDA 13)"
+    upgrade = "today's releases need driver 525 or newer (CUDA 12), or 580 or newer (CUDA 13)"
+    if reading.oldest_gpu and older(reading.oldest_gpu, LEAST_GPU[12]):
+        upgrade = f"today's releases need a GPU of compute capability {LEAST_GPU[12]} or newer"
     cudnn = f"cuDNN {build['cudnn_major']} ({build['cudnn_min']} or newer)"
     if not runs:
         raise NoFit(
             f"{why}: its builds are {span} with {cudnn}, for Python {', '.join(row['python'])}, "
-            f"and this is {plan.python}; install such a Python, or {upgrade}."
+            f"and this is {plan.python}; install such a Python ({upgrade})."
         )
     driver = build.get("driver_linux_min_minor_compat") or build["driver_linux_min"]
     if reading.driver and older(reading.driver, driver):

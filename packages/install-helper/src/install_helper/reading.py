@@ -26,6 +26,7 @@ class Reading:
     @staticmethod
     def _only_jax(facts: Facts) -> bool:
         names = {d.name for d in facts.packages.distributions.value or ()}
+        names |= {d.name for d in facts.packages.conda.value or ()}
         return "jax" in names and not any(n.startswith("covector") for n in names)
 
     # Distributions
@@ -148,6 +149,13 @@ class Reading:
     def is_local_install(self) -> bool:
         """Whether a CUDA build is there without any NVIDIA wheel."""
         return self.has_cuda_build and not self.wheels and not self.conda_cuda
+
+    @property
+    def has_own_cuda(self) -> bool:
+        """Whether a toolkit, or its libraries, of the build's CUDA major is there."""
+        copies = [b.name.rpartition(".")[2] for b in self.libraries("libcudart")]
+        kits = [numbers(kit.version, 1) for kit in self.facts.cuda.toolkits]
+        return str(self.cuda_major) in copies or (self.cuda_major,) in kits or None in kits
 
     # Machine
 

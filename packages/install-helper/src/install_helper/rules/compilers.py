@@ -54,6 +54,13 @@ def _ptxas_steps(reading: Reading, source: str, path: str, least: str) -> list[S
         return [Step("Upgrade the wheel that holds it", line)]
     folder = path.rpartition("/")[0]
     steps = [Step(f"Take {folder} off PATH, or unload its module")]
+    if source != "PATH":
+        kits = reading.facts.cuda.toolkits
+        newer = next((k for k in kits if k.has_ptxas and at_least(k.version, least)), None)
+        steps = [Step(f"Install a CUDA toolkit {least} or newer in its place")]
+        if newer and folder == "/usr/local/cuda/bin":
+            line = f"sudo ln -sfn {commands.quote(newer.path)} /usr/local/cuda"
+            steps = [Step(f"Lead /usr/local/cuda to CUDA {newer.version}", line)]
     if name not in reading.installed:
         steps.append(Step("and install the wheel", commands.install(reading, f"{name}>={least}")))
     return steps
@@ -144,8 +151,13 @@ def unknown_xla_flag(reading: Reading) -> Iterator[Finding]:
         words = shlex.split(value)
     except ValueError:
         words = value.split()
-    for word in words:
+    for before, word in zip(["", *words], words):
         problem, advice = _flag(reading, word)
+        if problem and before.startswith("--xla") and "=" not in before and word[0] != "-":
+            problem, advice = (
+                f"it stands apart from {before[:60]}",
+                f"Write {before[:60]}={word[:40]}",
+            )
         if problem:
             yield found(
                 "C29",

@@ -89,7 +89,7 @@ def wsl_1(reading: Reading) -> Iterator[Finding]:
         )
 
 
-@rule(unless=("C72", "C08", "C42", "C50"))
+@rule(unless=("C72", "C08", "C42", "C50", "C46"))
 def no_gpu_at_all(reading: Reading) -> Iterator[Finding]:
     """A CUDA build where no NVIDIA GPU is: right where the CPU is meant."""
     cards = reading.facts.cards

@@ -76,6 +76,8 @@ def driver_too_old(reading: Reading) -> Iterator[Finding]:
     branch, major = numbers(reading.driver, 1), reading.cuda_major
     if branch is None or major is None or reading.wsl:
         return
+    if reading.newest_gpu and older(reading.newest_gpu, "5.0"):
+        return  # no newer driver serves such a GPU: C55 tells
     least = numbers(matrix.family(major).get("driver_linux_min_minor_compat"), 1)
     if least and branch[0] < least[0] and not _compatible_user_driver(reading, major):
         plugin = reading.plugins.get(major)
@@ -90,7 +92,10 @@ def driver_too_old(reading: Reading) -> Iterator[Finding]:
                 Seen(f"{name} needs driver {least[0]} or newer"),
             ],
             [
-                Step(f"Update the driver to {least[0]} or newer"),
+                Step(
+                    f"Update the driver{' of the host' if reading.container else ''} to "
+                    f"{least[0]} or newer"
+                ),
                 *install_step(reading, "or install the build that this driver serves"),
             ],
         )
@@ -251,8 +256,17 @@ def init_fails(reading: Reading) -> Iterator[Finding]:
             [Seen(f"cuInit answers {answer.init}: {words}", answer.path or driver.source)],
             [Step(advice)],
         )
+    elif answer is None and _is_stub(reading):
+        path = reading.reachable("libcuda")[0].path
+        seen = [Seen("the loader finds the toolkit's stub of libcuda first", path)]
+        yield found("C56", seen, [Step(INIT[34][1])])
     elif answer and answer.init == 100 and reading.cards and not reading.wsl:
         yield found("C56", [Seen("cuInit answers 100: no device", answer.path or driver.source)])
+
+
+def _is_stub(reading: Reading) -> bool:
+    copies = reading.reachable("libcuda")
+    return bool(copies) and "/stubs" in copies[0].path
 
 
 @rule()
@@ -281,3 +295,23 @@ def gpu_older_than_build(reading: Reading) -> Iterator[Finding]:
             ],
             install_step(reading, "Install the build that drives this GPU"),
         )
+    elif least and reading.oldest_gpu and older(reading.oldest_gpu, least):
+        low = [g for g in reading.gpus if g.capability and older(g.capability, least)]
+        kept = ",".join(str(g.index) for g in reading.gpus if g not in low)
+        if low and reading.env("CUDA_VISIBLE_DEVICES") is None:
+            yield found(
+                "C55",
+                [
+                    Seen(
+                        f"GPU {low[0].index} has compute capability {low[0].capability}",
+                        reading.facts.nvidia.gpus.source,
+                    ),
+                    Seen(f"the build for CUDA {reading.cuda_major} needs {least} or newer"),
+                ],
+                [
+                    Step("Leave it out", commands.export(reading, "CUDA_VISIBLE_DEVICES", kept)),
+                    *install_step(reading, "or install a build that drives all of them"),
+                ],
+                level="warn",
+                title="One of the GPUs is older than the build serves",
+            )

@@ -107,6 +107,8 @@ def cudnn_too_old(reading: Reading) -> Iterator[Finding]:
     ours, bound = numbers(version, 2), numbers(least, 2)
     if not reading.has_cuda_build or ours is None or bound is None:
         return
+    if reading.is_local_install and not reading.has_own_cuda:
+        return  # C23 tells: the whole CUDA is another one
     if reading.build and reading.build.get("cudnn_major") == 7 and ours[0] == 7:
         return
     if ours >= bound and ours[0] == bound[0]:

@@ -208,7 +208,21 @@ def missing_backend(reading: Reading) -> Iterator[Finding]:
     value = reading.env(name) or ""
     if not reading.jaxlib:
         return
+    right = ",".join(word.strip().lower() for word in value.split(","))
     for word in value.split(","):
+        exact = word.strip() if reading.framework == "jax" else word.strip().lower()
+        if word != word.strip() or exact not in (word.strip().lower(), "METAL"):
+            yield found(
+                "C52",
+                [
+                    Seen(
+                        f'{name}="{value[:80]}": blanks and capitals are taken as they are',
+                        "environment",
+                    )
+                ],
+                [Step("Write it so", commands.export(reading, name, right))],
+            )
+            return
         word = word.strip().lower()
         if word in BUILTIN or _has_backend(reading, word):
             continue

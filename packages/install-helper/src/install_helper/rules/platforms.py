@@ -219,6 +219,32 @@ def installed_twice(reading: Reading) -> Iterator[Finding]:
 
 
 @rule()
+def hidden_by_user_site(reading: Reading) -> Iterator[Finding]:
+    """A copy in the user's site comes before the environment's, and has another version."""
+    # Over the system's own packages the user's are meant to come first.
+    inside = reading.facts.python.environment != "system"
+    user = reading.facts.python.user_site if inside else None
+    copies = reading.facts.packages.distributions.value or ()
+    for name in ("jaxlib", "jax", "covector-core", "numpy", "ml-dtypes"):
+        mine = [d for d in copies if d.name == name]
+        if not user or len(mine) < 2 or mine[0].location != user:
+            continue
+        other = next((d for d in mine if d.location != user and d.version != mine[0].version), None)
+        if other:
+            yield found(
+                "C59",
+                [Seen(f"{name} {d.version}", d.location) for d in (mine[0], other)],
+                [
+                    Step("Remove the user's copy", commands.uninstall(reading, name)),
+                    Step("or leave it out", commands.export(reading, "PYTHONNOUSERSITE", "1")),
+                ],
+                level="error",
+                title="A package in the user's site hides the environment's",
+            )
+            return
+
+
+@rule()
 def shadowed(reading: Reading) -> Iterator[Finding]:
     """A file of the working directory hides a package."""
     if reading.facts.packages.shadows:

@@ -42,11 +42,23 @@ def jaxlib_newer(reading: Reading) -> Iterator[Finding]:
             [_seen(reading, "jax"), _seen(reading, "jaxlib")],
             [
                 Step(
-                    "Give both one version",
-                    commands.install(reading, f"jax=={jax}", f"jaxlib=={_at_most(jax)}"),
+                    "Give all of them one version" if reading.plugins else "Give both one version",
+                    commands.install(
+                        reading,
+                        f"jax=={jax}",
+                        *(
+                            f"{name}=={_at_most(jax)}"
+                            for name in ("jaxlib", *_plugin_names(reading))
+                        ),
+                    ),
                 )
             ],
         )
+
+
+def _plugin_names(reading: Reading) -> list[str]:
+    """The installed halves of CUDA plugins, which must have jaxlib's version."""
+    return [n for n in reading.installed if re.match(r"jax-cuda\d+-(plugin|pjrt)$", n)]
 
 
 def _at_most(jax: str) -> str:
@@ -73,7 +85,9 @@ def jaxlib_too_old(reading: Reading) -> Iterator[Finding]:
             yield found(
                 "C31",
                 [_seen(reading, name), Seen(f"jaxlib {version}, wanted {least} or newer")],
-                [
+                install_step(reading, "Bring them and the plugin to one release")
+                if reading.plugins
+                else [
                     Step(
                         "Raise jaxlib",
                         commands.install(reading, f"jaxlib>={least}", f"{name}=={item.version}"),
@@ -293,7 +307,7 @@ def pip_too_old(reading: Reading) -> Iterator[Finding]:
         )
 
 
-@rule(unless=("C05", "C06", "C07", "C12"))
+@rule(unless=("C05", "C06", "C07", "C12", "C59"))
 def conda_build(reading: Reading) -> Iterator[Finding]:
     """conda chose the CPU build on a GPU machine, or conda and pip both own jaxlib."""
     row = reading.conda.get("jaxlib")

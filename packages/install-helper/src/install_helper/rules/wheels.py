@@ -13,6 +13,7 @@ from install_helper.versions import at_least, marker_holds, numbers, older, requ
 
 PRE_TURING = "7.5"
 SUFFIXED = re.compile(r"nvidia-(?!cudnn|nccl|nvshmem)[a-z-]+-cu13$")
+MISSING = "A package that an installed one needs is missing"
 HALVES = re.compile(r"jax-cuda(\d+)-(plugin|pjrt)$")
 
 
@@ -88,12 +89,18 @@ def no_libraries_at_all(reading: Reading) -> Iterator[Finding]:
             [Seen(f"{i.name} lists {i.missing[0]}, which is gone", i.location) for i in broken[:4]],
             [Step("Unpack it again", commands.reinstall(reading, *pins))],
         )
-    elif reading.plugins and reading.is_local_install and not _has_system_cuda(reading):
+    elif len(reading.plugins) == 1 and reading.is_local_install and not reading.has_own_cuda:
+        kit = next(iter(reading.facts.cuda.toolkits), None)
+        other = f"the toolkit in {kit.path} is CUDA {kit.version}" if kit else ""
         yield found(
             "C23",
             [
-                Seen("a CUDA plugin, no NVIDIA wheel", "sys.path"),
-                Seen("and no CUDA libraries on the loader's path or in a toolkit", "ld.so.conf"),
+                Seen(f"a plugin for CUDA {reading.cuda_major}, no NVIDIA wheel", "sys.path"),
+                Seen(
+                    f"and no CUDA {reading.cuda_major} on the loader's path or in a toolkit",
+                    "ld.so.conf",
+                ),
+                *([Seen(other, kit.path)] if kit else []),
             ],
             [again(reading, "Install the plugin with its libraries")],
         )
@@ -101,10 +108,6 @@ def no_libraries_at_all(reading: Reading) -> Iterator[Finding]:
 
 def _is_shared(name: str) -> bool:
     return any(name.startswith(f"nvidia-{stem}-cu") for stem in SHARED_WHEELS)
-
-
-def _has_system_cuda(reading: Reading) -> bool:
-    return bool(reading.libraries("libcudart")) or bool(reading.facts.cuda.toolkits)
 
 
 @rule(unless=("C23", "C32"))
@@ -237,7 +240,12 @@ def requirement_not_met(reading: Reading) -> Iterator[Finding]:
         for line in item.requires:
             asked = requirement(line)
             other = reading.installed.get(asked.name) if asked else None
-            if asked is None or other is None or not marker_holds(asked.marker, environment):
+            if asked is None or not marker_holds(asked.marker, environment):
+                continue
+            if other is None:
+                if _is_missing(reading, asked.name):
+                    text = f"{item.name} {item.version} needs {asked.name}, which is not there"
+                    seen.append((Seen(text, item.location), asked))
                 continue
             if satisfies(other.version, asked.bounds) is False:
                 text = f"{item.name} {item.version} wants {asked.name}{asked.bounds}"
@@ -248,4 +256,11 @@ def requirement_not_met(reading: Reading) -> Iterator[Finding]:
             "C58",
             [s for s, _ in seen[:4]],
             [Step("Bring them together", commands.install(reading, *names[:4]))],
+            title="" if any("wants" in s.text for s, _ in seen) else MISSING,
         )
+
+
+def _is_missing(reading: Reading, name: str) -> bool:
+    """Whether a package is known not to be there: only of some are the records read."""
+    readable = not reading.facts.packages.unreadable and not reading.facts.python.conda
+    return name in ("numpy", "scipy", "ml-dtypes") and readable
