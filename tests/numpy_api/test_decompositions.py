@@ -46,6 +46,8 @@ def test_factors_multiply_to_the_matrix(a):
         np.testing.assert_allclose(q @ r, a, atol=1e-12)
         np.testing.assert_allclose(np.abs(r), np.abs(np.linalg.qr(a, mode).R), atol=1e-12)
     np.testing.assert_allclose(jnp.linalg.qr(a, "r"), jnp.linalg.qr(a)[1])
+    for actual, expected in zip(jnp.linalg.qr(a, "raw"), np.linalg.qr(a, "raw")):
+        np.testing.assert_allclose(actual, expected, atol=1e-12)
     u, s, vh = jnp.linalg.svd(a, full_matrices=False)
     np.testing.assert_allclose((u * s[..., None, :]) @ vh, a, atol=1e-12)
     full = jnp.linalg.svd(a)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,37 @@ def geqrf(a: Any, platform: str) -> tuple[Any, Any]:
     else:
         packed, taus = _kernels.lapack("geqrf", [a], outs, matrices=("m", "m-"), aliases=[(0, 0)])
     return packed, taus
+
+
+def packed_qr(a: Any) -> tuple[Any, Any]:
+    """The QR factorization as its reflections, with R above them, and their taus."""
+    packed, taus = geqrf_p.bind(a)
+    return packed, taus
+
+
+def _abstract_geqrf(a: ShapedArray) -> list[ShapedArray]:
+    check_matrix("qr", a)
+    a = a.strip_weak_type()
+    return [a, a.update(shape=(*a.shape[:-2], min(a.shape[-2:])))]
+
+
+def _geqrf_on(platform: str) -> Callable[[Any], tuple[Any, Any]]:
+    def lower(a: Any) -> tuple[Any, Any]:
+        if typeof(a).size:
+            return geqrf(a, platform)
+        *stack, m, n = typeof(a).shape
+        return a, lax.full((*stack, min(m, n)), 0, typeof(a).dtype)
+
+    return lower
+
+
+geqrf_p = Primitive(
+    "geqrf",
+    abstract=_abstract_geqrf,
+    lower=_kernels.lower_on("qr", **{p: _geqrf_on(p) for p in ("cpu", "gpu", "tpu")}),
+    batch=batch_in_front(lambda: geqrf_p),
+    multiple_results=True,
+)
 
 
 def geqp3(a: Any, *, magma: str | None) -> tuple[Any, Any, Any]:

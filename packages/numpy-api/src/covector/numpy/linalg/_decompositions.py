@@ -114,9 +114,9 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 def _qr(a: Any, *, mode: str) -> tuple[Any, ...]:
     a = _matrices("qr", a)
     if mode == "raw":
-        from covector.lax.linalg.householder import geqrf
+        from covector.lax.linalg.householder import packed_qr
 
-        packed, taus = geqrf(a)
+        packed, taus = packed_qr(a)
         return matrix_transpose(packed), taus
     q, r = lax.linalg.qr(a, full_matrices=mode in ("complete", "full"))
     return (r,) if mode == "r" else (q, r)
