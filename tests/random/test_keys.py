@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 
 import covector
 import numpy as np
@@ -79,6 +81,17 @@ def test_a_key_is_a_leaf_for_users_and_an_array_for_programs():
     assert covector.tree.leaves([key]) == [key]
     program = covector.make_jaxpr(random.bits)(key)
     assert [str(aval) for aval in program.in_avals] == ["u32[2]"]
+
+
+def test_what_importing_loads():
+    program = (
+        "import sys, covector.random; print(*sorted(n for n in sys.modules if 'covector' in n))"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout
+    loaded = output.decode().split()
+    assert "covector.random._keys" in loaded
+    for name in ("numpy", "random._rbg", "random._counter_based", "_transform.key_reuse"):
+        assert f"covector.{name}" not in loaded
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: x.copy()])

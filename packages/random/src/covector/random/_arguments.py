@@ -15,7 +15,6 @@ import numpy as np
 from covector._config import debug_key_reuse, enable_custom_prng, legacy_prng_key
 from covector._ir import dtypes
 from covector._trace.trace import Tracer, typeof
-from covector._transform.key_reuse import use_key
 from covector.errors import ShapeError, TracerIntegerConversionError, warn_user
 from covector.lax._axes import sizes_of
 from covector.lax.shape import broadcast_shapes
@@ -74,6 +73,8 @@ _last_use = threading.local()
 
 def _used(name: str, key: PRNGKeyArray) -> PRNGKeyArray:
     """The key, marked as used by the function that the user called (and not by what that calls)."""
+    from covector._transform.key_reuse import use_key
+
     frame: Any = sys._getframe(2)
     while frame.f_back and frame.f_back.f_code.co_filename.startswith(_FOLDER):
         frame = frame.f_back

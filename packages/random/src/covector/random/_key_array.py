@@ -21,7 +21,6 @@ from covector._config import debug_key_reuse
 from covector._ir.avals import ShapedArray
 from covector._run.array import Array, Shard
 from covector._trace.trace import typeof
-from covector._transform.key_reuse import follow_index
 from covector._tree.registry import register_dispatch_node
 from covector.errors import ShapeError
 from covector.random._implementation import KeyDType, KeyImplementation, Shape
@@ -169,6 +168,8 @@ class PRNGKeyArray(Array):
         items = self._base_index(index)
         part = self._base_array[items]
         if debug_key_reuse.value:
+            from covector._transform.key_reuse import follow_index
+
             follow_index(self._base_array, items, part)
         return self._with(part)
 

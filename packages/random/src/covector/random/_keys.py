@@ -12,7 +12,6 @@ from covector._api.jit import library_function
 from covector._config import debug_key_reuse, enable_custom_prng, enable_x64, random_seed_offset
 from covector._ir import dtypes
 from covector._trace.trace import Tracer, typeof
-from covector._transform.key_reuse import clone_key
 from covector.random._arguments import check_key_data, key_parts, shape_of, single_key
 from covector.random._implementation import (
     KeyDType,
@@ -221,7 +220,16 @@ def clone(key: Any) -> Any:
     """
     if type(key) is not PRNGKeyArray:
         return key
-    return key._with(clone_key(key._base_array)) if debug_key_reuse.value else key.copy()
+    return key._with(_as_another_key(key._base_array))
+
+
+def _as_another_key(data: Any) -> Any:
+    """The words of a key that counts as unused."""
+    if not debug_key_reuse.value:
+        return data
+    from covector._transform.key_reuse import clone_key
+
+    return clone_key(data)
 
 
 # --- keys and their data --------------------------------------------------------------------------
@@ -263,8 +271,8 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     data = key_bits_array
     if isinstance(data, np.ndarray):
         data = device_put(data)
-    elif debug_key_reuse.value:
-        data = clone_key(data)
+    else:
+        data = _as_another_key(data)
     return PRNGKeyArray(implementation, data)
 
 
