@@ -101,6 +101,9 @@ class _WithRules:
         self.fun = fun
         self.nondiff_argnums = _nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}.__call__")
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 

@@ -277,7 +277,7 @@ def custom_root(
     function = _stage_on(f, tree, avals)
     _check_structure("f", function.out_tree, tree)
     solver = _stage_on(lambda x: solve(f, x), tree, avals)
-    x_tree, aux_tree = solver.out_tree, None
+    x_tree = aux_tree = solver.out_tree
     if has_aux:
         result = x_tree.unflatten(range(x_tree.num_leaves))
         x_tree, aux_tree = [dispatch_registry.flatten(part)[1] for part in result]
