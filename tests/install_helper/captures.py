@@ -6,6 +6,7 @@ python tests/install_helper/captures.py    # write them into the page
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import re
 import sys
@@ -15,9 +16,14 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))
 
-from install_helper import cli, matrix
+from install_helper import cli, facts, matrix
 from simulator import Machine
 
+# The keys below `facts`; the other records stand in lists.
+KEYS = {name: f"`{name.lower()}`" for name in (
+    "System", "Python", "Packages", "Nvidia", "Cuda", "Tpu", "Rocm", "Oneapi")}  # fmt: skip
+RECORDS = ("System", "Python", "Packages", "Distribution", "Card", "Node", "Nvidia", "Gpu",
+           "Driver", "Cuda", "Toolkit", "Tool", "Library", "Tpu", "Rocm", "Oneapi")  # fmt: skip
 PAGE = Path(__file__).parents[2] / "docs" / "install-helper.md"
 
 
@@ -94,12 +100,25 @@ def cuda_table() -> str:
     return "\n".join(lines)
 
 
+def facts_table() -> str:
+    """What JSON holds below `facts`: each record with its fields, from the classes themselves."""
+    lines = ["| record | fields |", "| --- | --- |"]
+    for name in RECORDS:
+        kind = getattr(facts, name)
+        fields = ", ".join(f"`{field.name}`" for field in dataclasses.fields(kind))
+        about = (kind.__doc__ or "").split("\n")[0].rstrip(".")
+        where = KEYS.get(name, f"in a list ({name.lower()})")
+        lines.append(f"| {where}: {about} | {fields} |")
+    return "\n".join(lines)
+
+
 def fill(text: str) -> str:
     """The page with every capture and the table as they are now."""
 
     def block(match: re.Match[str]) -> str:
         name = match[1]
-        shown = cuda_table() if name == "cuda-table" else f"```text\n{capture(name)}\n```"
+        tables = {"cuda-table": cuda_table, "facts-table": facts_table}
+        shown = tables[name]() if name in tables else f"```text\n{capture(name)}\n```"
         return f"<!-- {name} -->\n{shown}\n<!-- end -->"
 
     return re.sub(r"<!-- ([a-z-]+) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)

@@ -3,13 +3,15 @@
     python tools/refresh_matrix.py --full matrix.json        # compact a full table
     python tools/refresh_matrix.py --wheels DIR              # add the releases of the wheels in DIR
 
-The wheels are what ``pip download --no-deps jax==V jaxlib==V jax-cuda12-plugin==V ...`` leaves:
-the metadata inside them are all that is read, so the second form needs no network.
+The wheels are what ``pip download --no-deps jax==V jaxlib==V jax-cuda12-plugin==V ...`` leaves, for
+each Python and platform (``--python-version``, ``--platform``): the names of the files, and the
+metadata inside them, are all that is read, so the second form needs no network.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import re
 import zipfile
@@ -56,7 +58,9 @@ def _pick(row: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 def add_wheels(table: dict[str, Any], folder: Path) -> list[str]:
     """Add to the table what the wheels in a folder say of themselves; name what was added."""
     added = []
-    for wheel in sorted(folder.glob("*.whl")):
+    # jaxlib first: a plugin's build stands in the row of its jaxlib.
+    wheels = sorted(folder.glob("*.whl"), key=lambda path: (path.name[:7] != "jaxlib-", path.name))
+    for wheel in wheels:
         metadata = _metadata(wheel)
         name = re.sub(r"[-_.]+", "-", metadata["Name"][0]).lower()
         version = metadata["Version"][0].partition("+")[0]
@@ -88,6 +92,16 @@ def _row(rows: list[dict[str, Any]], key: str, version: str) -> dict[str, Any]:
     return rows[-1]
 
 
+def _jaxlib_row(table: dict[str, Any], version: str) -> dict[str, Any]:
+    """The row of a jaxlib; a new one knows no Python yet: its wheels tell."""
+    known = any(row["jaxlib"] == version for row in table["jaxlibs"])
+    row = _row(table["jaxlibs"], "jaxlib", version)
+    if not known:
+        row.update(python=[], python_free_threaded=[], on_main_index_wheels={}, cuda=[])
+        row["glibc_min"] = dict(row.get("glibc_min", {}))
+    return row
+
+
 def _requirement(metadata: dict[str, list[str]], name: str) -> str:
     for line in metadata.get("Requires-Dist", ()):
         match = re.match(rf"{name}\s*\(?([^;)]*)", line)
@@ -112,12 +126,40 @@ def _add_framework(table, name, version, metadata, file) -> None:
             row["libtpu"] = line.partition(";")[0].strip().replace(" ", "")
 
 
+# What a wheel's platform tag is called in the table.
+PLATFORMS = (
+    (r"manylinux.*x86_64|linux_x86_64", "linux_x86_64"),
+    (r"manylinux.*aarch64", "linux_aarch64"),
+    (r"macosx.*arm64", "macos_arm64"),
+    (r"macosx.*x86_64", "macos_x86_64"),
+    (r"win_amd64", "windows_x86_64"),
+)
+
+
+def _tags(file: str) -> tuple[str, str, str]:
+    """The Python, the ABI and the platform that a wheel's name states, as the table has them."""
+    python, abi, place = file[: -len(".whl")].split("-")[-3:]
+    match = re.match(r"cp(\d)(\d+)$", python)
+    platform = next((name for words, name in PLATFORMS if re.search(words, place)), "")
+    return (f"{match[1]}.{match[2]}" if match else ""), abi, platform
+
+
+def _by_minor(pythons: set[str]) -> list[str]:
+    return sorted(pythons, key=lambda python: int(python.split(".")[1]))
+
+
 def _add_jaxlib(table, name, version, metadata, file) -> None:
-    row = _row(table["jaxlibs"], "jaxlib", version)
-    tag = re.search(r"-cp(\d)(\d+)(t?)-?", file)
-    if tag:
-        python = f"{tag[1]}.{tag[2]}"
-        row["python"] = sorted({*row["python"], python}, key=lambda p: int(p.split(".")[1]))
+    row = _jaxlib_row(table, version)
+    python, abi, platform = _tags(file)
+    if abi.endswith("t"):
+        row["python_free_threaded"] = sorted({*row.get("python_free_threaded", ()), abi})
+    elif python:
+        row["python"] = _by_minor({*row["python"], python})
+        offered = row["on_main_index_wheels"]
+        offered[platform] = _by_minor({*offered.get(platform, ()), python})
+    glibc = re.search(r"manylinux_(\d+)_(\d+)_(\w+)\.whl$", file)
+    if glibc:
+        row.setdefault("glibc_min", {})[glibc[3]] = f"{glibc[1]}.{glibc[2]}"
     row["numpy_min"] = _least(_requirement(metadata, "numpy")) or row.get("numpy_min")
     row["scipy_min"] = _least(_requirement(metadata, "scipy")) or row.get("scipy_min")
     row["on_main_index"] = True
@@ -132,12 +174,36 @@ def _add_plugin(table, name, version, metadata, file) -> None:
         elif match and "pjrt" in match[1]:
             pjrt = f"{match[1]}{match[2].strip()}"
     extras = metadata.get("Provides-Extra") or [None]
+    python, _, platform = _tags(file)
+    if python:
+        offered = table["plugins"][name].setdefault(platform, {}).setdefault(python, [])
+        if version not in offered:
+            offered.insert(0, version)
+    _add_build(table, name, version, wheels)
     table["nvidia_wheel_bounds"][name][version] = {
         "requires_python": metadata.get("Requires-Python", [""])[0],
         "pjrt": pjrt,
         "extra": extras[0],
         "wheels": wheels,
     }
+
+
+def _add_build(table, name, version, wheels) -> None:
+    """The CUDA build of a new release: that of the release before it, with this one's bounds."""
+    match = re.match(r"jax-cuda(\d+)-plugin$", name)
+    rows = {row["jaxlib"]: row for row in table["jaxlibs"]}
+    if not match or version not in rows:
+        return
+    major = int(match[1])
+    if any(build["cuda_major"] == major for build in rows[version]["cuda"]):
+        return
+    before = [
+        b for row in table["jaxlibs"] for b in row.get("cuda", ()) if b["cuda_major"] == major
+    ]
+    build = {**before[-1], "requirement": f"{name}[with-cuda]=={version}"}
+    build["packages"] = [f"{name}=={version}", f"jax-cuda{major}-pjrt=={version}"]
+    build["cudnn_min"] = _least(wheels.get(f"nvidia-cudnn-cu{major}", "")) or build["cudnn_min"]
+    rows[version]["cuda"].append(build)
 
 
 def main() -> None:
@@ -154,6 +220,7 @@ def main() -> None:
         table = json.loads(options.output.read_text(encoding="utf-8"))
         for line in add_wheels(table, options.wheels):
             print("added", line)
+        table["as_of"] = datetime.date.today().isoformat()
     options.output.write_text(json.dumps(table, separators=(",", ":")) + "\n", encoding="utf-8")
 
 

@@ -155,6 +155,11 @@ def _choose(reading: Reading, request: Request, plan: Plan) -> Plan:
     if request.cuda in ("12", "13"):
         major = int(request.cuda)
         _check_cuda(reading, major)
+        if not reading.has_gpu:
+            need = (
+                f"driver {LEAST_DRIVER[major]} and compute capability {LEAST_GPU[major]} or newer"
+            )
+            plan = _add(plan, f"no NVIDIA GPU is seen here; it will need {need}")
         return _cuda(reading, plan, major, f"CUDA {major} was asked for")
     return _automatic(reading, plan)
 

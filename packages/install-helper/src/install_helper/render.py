@@ -18,6 +18,7 @@ from install_helper.versions import numbers
 
 WIDTH = 80
 COLORS = {"error": "\033[31;1m", "warn": "\033[33;1m", "info": "\033[36m", "bold": "\033[1m"}
+SHOWN_ROWS = 100
 SHOWN = ("covector", "jax", "jaxlib", "numpy", "libtpu", "jax-metal", "torch", "tensorflow")
 
 
@@ -246,13 +247,30 @@ def fact_lines(facts: Any, indent: str = "  ") -> list[str]:
     for name, value in facts.items() if isinstance(facts, dict) else ():
         if isinstance(value, dict) and "state" in value and "source" in value:
             shown = value["value"] if value["state"] == "ok" else f"({value['state']})"
-            text = f"{name}: {_short(shown)}  [{value['source'][:60]}]"
+            where = f"[{value['source'][:60]}]"
+            rows = shown if isinstance(shown, list) and shown and isinstance(shown[0], dict) else ()
+            text = f"{name}:  {where}" if rows else f"{name}: {_short(shown)}  {where}"
             lines.append(wrap(text, indent, indent + "    "))
+            lines += _rows(rows, indent + "  ")
         elif isinstance(value, dict):
             lines += [f"{indent}{name}", *fact_lines(value, indent + "  ")]
+        elif isinstance(value, list) and value:
+            lines += [f"{indent}{name}", *_rows(value, indent + "  ")]
         else:
             lines.append(wrap(f"{name}: {_short(value)}", indent, indent + "    "))
     return lines
+
+
+def _rows(rows: Sequence[Any], indent: str) -> list[str]:
+    """One line for each row of a list; where it is a record, its fields that say something."""
+    lines = []
+    for row in rows[:SHOWN_ROWS]:
+        fields = row.items() if isinstance(row, dict) else ()
+        told = [f"{k} {_short(v)}" for k, v in fields if v not in (None, "", [], ())]
+        text = ", ".join(told) if isinstance(row, dict) else _short(row)
+        lines.append(wrap(text, indent, indent + "    "))
+    more = len(rows) - SHOWN_ROWS
+    return [*lines, f"{indent}and {more} more"] if more > 0 else lines
 
 
 def _short(value: Any) -> str:
