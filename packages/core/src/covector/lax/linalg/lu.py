@@ -171,6 +171,8 @@ def _abstract_permutation(aval: ShapedArray, *, permutation_size: int) -> Shaped
 def _permutation(pivots: Any, *, permutation_size: int) -> Any:
     """Swap after swap, for all matrices at once."""
     *stack, k = typeof(pivots).shape
+    if not stack and k:
+        return _permutation_of_one(pivots, permutation_size)
     dtype, ndim = typeof(pivots).dtype, len(stack) + 1
     order = lax.broadcasted_iota(dtype, (*stack, permutation_size), ndim - 1)
     if k == 0 or typeof(order).size == 0:
@@ -188,6 +190,22 @@ def _permutation(pivots: Any, *, permutation_size: int) -> Any:
         return lax.dynamic_update_slice_in_dim(order, other, i, ndim - 1)
 
     return lax.fori_loop(0, k, swap, order)
+
+
+def _permutation_of_one(pivots: Any, size: int) -> Any:
+    """Swaps of single elements, which XLA compiles to a loop without calls."""
+
+    def swap(i: Any, order: Any) -> Any:
+        place = lax.dynamic_slice(pivots, (i,), (1,))
+        there = lax.squeeze(place, (0,))
+        first, second = (
+            lax.dynamic_slice(order, (i,), (1,)),
+            lax.dynamic_slice(order, (there,), (1,)),
+        )
+        order = lax.dynamic_update_slice(order, second, (i,))
+        return lax.dynamic_update_slice(order, first, (there,))
+
+    return lax.fori_loop(0, typeof(pivots).shape[0], swap, lax.iota(typeof(pivots).dtype, size))
 
 
 def _permutation_on_gpu(pivots: Any, *, permutation_size: int) -> Any:
