@@ -88,6 +88,9 @@ CORNERS = [
     ("softplus", -100.0, 0.0),
     ("log_sigmoid", -100.0, 1.0),
     ("sigmoid", 40.0, 4.2483543e-18),
+    ("gelu", 1e30, 1.0),
+    ("gelu", -np.inf, 0.0),
+    ("gelu", 0.0, 0.5),
     ("log1mexp", 1e-20, 1e20),
     ("log1mexp", 100.0, 0.0),
 ]
@@ -140,6 +143,15 @@ def test_transformations(name):
     total = covector.jit(covector.grad(lambda x: function(x).sum()))(x)
     each = covector.vmap(covector.vmap(covector.grad(function)))(x)
     np.testing.assert_allclose(total, each, rtol=1e-6)
+
+
+def test_slopes_of_the_exact_gelu():
+    with covector.enable_x64(True):
+        slope = covector.vmap(covector.grad(lambda x: nn.gelu(x, approximate=False)))
+        x, step = SMOOTH, 1e-5
+        first = (nn.gelu(x + step, False) - nn.gelu(x - step, False)) / (2 * step)
+        np.testing.assert_allclose(slope(x), first, rtol=1e-7, atol=1e-9)
+        np.testing.assert_array_equal(slope(np.array([-1e200, -np.inf, np.inf])), [0, 0, 1])
 
 
 def test_integers_can_stand_in_differentiated_programs():

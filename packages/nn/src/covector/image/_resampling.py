@@ -208,16 +208,19 @@ def _resampled(
     precision: Any,
 ) -> Any:
     """The image times the weights of each axis, those first that shrink it the most."""
-    real = dtypes.to_real_dtype(typeof(x).dtype)
-    shape = typeof(x).shape
-    for i in sorted(range(len(axes)), key=lambda i: sizes[axes[i]] / max(shape[axes[i]], 1)):
-        axis = axes[i]
+    shape, dtype = typeof(x).shape, typeof(x).dtype
+    real = dtypes.to_real_dtype(dtype)
+    turns = sorted(range(len(axes)), key=lambda i: sizes[axes[i]] / max(shape[axes[i]], 1))
+    order = list(dict.fromkeys([axes[i] for i in turns]))
+    others = [axis for axis in range(len(shape)) if axis not in order]
+    # With the axes in front, each product is one of two matrices, which has the new axis in front.
+    x = lax.transpose(x, order + others)
+    for done, i in enumerate(turns):
         weights = _weights(
-            typeof(x).shape[axis], sizes[axis], factors[i], shifts[i], method, antialias, real
-        ).astype(typeof(x).dtype)
-        out = lax.dot_general(x, weights, (((axis,), (0,)), ((), ())), precision=precision)
-        x = jnp.moveaxis(out, -1, axis)
-    return x
+            typeof(x).shape[done], sizes[axes[i]], factors[i], shifts[i], method, antialias, real
+        ).astype(dtype)
+        x = lax.dot_general(weights, x, (((0,), (done,)), ((), ())), precision=precision)
+    return lax.transpose(x, np.argsort(order[::-1] + others))
 
 
 def _weights(

@@ -297,10 +297,37 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
 @library_function(static_argnames="approximate")
 def _gelu(x: Any, *, approximate: bool) -> Any:
-    x = strong(to_inexact(x))
-    if approximate:
-        return x * (0.5 * (1.0 + jnp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x)))))
+    return (_gelu_by_tanh if approximate else _gelu_by_erfc)(strong(to_inexact(x)))
+
+
+_ROOT = math.sqrt(2 / math.pi)
+_CUBE = 0.044715
+
+
+@custom_jvp
+def _gelu_by_tanh(x: Any) -> Any:
+    return x * (0.5 * (1.0 + jnp.tanh(_ROOT * (x + _CUBE * (x * x * x)))))
+
+
+@custom_jvp
+def _gelu_by_erfc(x: Any) -> Any:
     return 0.5 * x * lax.erfc(-x * math.sqrt(0.5))
+
+
+def _slope_by_tanh(x: Any) -> Any:
+    t = jnp.tanh(_ROOT * (x + _CUBE * (x * x * x)))
+    rise = (1.0 - t * t) * (_ROOT * x * (1.0 + (3 * _CUBE) * (x * x)))
+    return 0.5 * (1.0 + t + jnp.where(abs(t) == 1.0, 0.0, rise))
+
+
+def _slope_by_erfc(x: Any) -> Any:
+    density = jnp.exp(-0.5 * (x * x)) * (0.5 * _ROOT)
+    return 0.5 * lax.erfc(-x * math.sqrt(0.5)) + jnp.where(density == 0.0, 0.0, x * density)
+
+
+# A slope is one factor of the tangent, and no term of it spoils it where the curve is straight.
+_gelu_by_tanh.defjvps(lambda t, out, x: scale(t, _slope_by_tanh(x)))
+_gelu_by_erfc.defjvps(lambda t, out, x: scale(t, _slope_by_erfc(x)))
 
 
 def glu(x: Any, axis: int = -1) -> Any:
