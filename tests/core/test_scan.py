@@ -49,6 +49,16 @@ args = (np.float32(0.5), np.array([1.1, 1.2, 1.3], np.float32))
 f = lambda c, xs: lax.scan(lambda c, x: (lax.sin(lax.mul(c, x)), c), c, xs, reverse=True, unroll=7)
 args = (np.float32(0.5), np.array([1.1, 1.2, 1.3], np.float32))
 """,
+    "transposed apart": """
+def f(w, b, h, xs):
+    def step(h, x):
+        h = lax.tanh(lax.add(lax.dot(h, w), lax.mul(b, x)))
+        return h, lax.mul(h, x)
+    return lax.scan(step, h, xs, _split_transpose=True)
+args = (np.array([[0.1, 0.5], [-0.4, 0.3]], np.float32), np.array([[1.0, 0.5]], np.float32),
+        np.array([[0.3, 0.2]], np.float32),
+        np.array([[[0.1, 0.2]], [[0.3, 0.4]], [[0.5, 0.6]]], np.float32))
+""",
     "no xs": """
 f = lambda c, w: lax.scan(lambda c, _: (lax.mul(lax.sin(c), w), None), c, None, length=4)
 args = (np.float32(0.5), np.float32(1.5))
@@ -471,3 +481,23 @@ def test_typed_keys_are_carried_and_scanned():
         lax.scan(lambda c, k: (c, f(k)), 0.0, keys[0])
     with pytest.raises(TypeError, match="c comes in as"):
         lax.scan(lambda c, _: (random.split(c), None), keys[0], None, length=2)
+
+
+def test_transposed_apart():
+    """Backward, the loop is for the carry alone; the weights' gradient is one product."""
+    xs, w = np.ones((5, 2, 3), np.float32), np.full((3, 3), 0.1, np.float32)
+
+    def total(w, split):
+        def step(h, x):
+            return lax.tanh(lax.add(lax.dot(h, w), x)), None
+
+        h = lax.scan(step, lax.full((2, 3), 0.0), xs, _split_transpose=split)[0]
+        return lax.reduce_sum(h, (0, 1))
+
+    apart, together = (cv.make_jaxpr(cv.grad(lambda w, s=s: total(w, s)))(w) for s in (True, False))
+    backward = [[e for e in p.eqns if e.primitive.name == "scan"][1] for p in (apart, together)]
+    carries = [eqn.params["num_carry"] for eqn in backward]
+    assert carries == [1, 2]
+    assert apart.eqns[-1].primitive.name == "dot_general"
+    results = [cv.jit(cv.grad(lambda w, s=s: total(w, s)))(w) for s in (True, False)]
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-5)

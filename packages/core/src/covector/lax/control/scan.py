@@ -62,7 +62,10 @@ def scan(
       xs: an array or a tree of them, of one leading size; or None, with ``length``.
       reverse: go from the last slice to the first (ys are in the order of xs in any case).
       unroll: how many steps to write out in one turn of the loop; True, or 0, for all.
-      _split_transpose: accepted, without effect.
+      _split_transpose: in reverse-mode derivatives, go back through the steps for the carry alone,
+        and compute the cotangents of constants and xs for all steps together, afterwards. This
+        takes memory for the carry's cotangent at each step, and makes larger operations of small
+        ones.
 
     Raises:
       TypeError: f returns no pair, or a carry of another type.
@@ -90,7 +93,7 @@ def scan(
         return out
 
     carry = carry_of("scan", f, 0, init)
-    return _scan(body, carry, xs, slices, bool(reverse), unroll)
+    return _scan(body, carry, xs, slices, bool(reverse), unroll, bool(_split_transpose))
 
 
 def _described(out: Any) -> str:
@@ -255,6 +258,7 @@ def _scan(
     slices: _Slices,
     reverse: bool,
     unroll: int,
+    split_transpose: bool = False,
 ) -> tuple[Any, Any]:
     """Stage the body, and apply `scan_p` to what varies."""
     leaves, staged = _stage_body(body, carry, xs, slices)
@@ -281,6 +285,7 @@ def _scan(
         unroll=unroll,
         num_consts=num_consts + sum(fixed),
         num_carry=sum(varying),
+        split_transpose=split_transpose,
     )
     finals, stacks = split(outs, sum(varying))
     finals = _or_given(spread(finals, varying), leaves)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from covector._ir.avals import ShapedArray
-from covector._ir.jaxpr import Jaxpr
-from covector._trace.primitive import Linear
+from covector._ir.jaxpr import Equation, Jaxpr, Var
+from covector._trace.primitive import Linear, Primitive
 from covector._trace.stage import stage_rule
 from covector._trace.trace import current_trace_state, typeof
-from covector._transform.batch import batch, move_batch_axis
+from covector._transform.batch import BatchAxis, batch, move_batch_axis
 from covector._transform.jvp import jvp, zeros
 from covector._transform.linearize import Linearized, linearize
 from covector._transform.transpose import Transposed, add, transpose
@@ -29,6 +29,8 @@ from covector.lax.control.programs import (
     union,
 )
 from covector.lax.control.residuals import ScanResiduals, keep_sources
+from covector.lax.dot import dot_general_p
+from covector.lax.reduce import reduce_sum_p
 
 
 def bind_scan(
@@ -188,11 +190,19 @@ def _transpose_linear(cts: list, args: Sequence[Any], params: dict[str, Any]) ->
     totals = [zeros(x.aval.tangent) for x in pick(pick(consts, linear_consts), const_mask)]
     carry_avals = body.out_avals[: len(init)]
     ct_carry = filled(ct_last, carry_avals, mask)
-    groups = [
-        known_consts,
-        [*totals, *ct_carry],
-        [*known_xs, *[ct for ct in ct_ys if ct is not None]],
-    ]
+    slices = [*known_xs, *[ct for ct in ct_ys if ct is not None]]
+
+    def in_place(totals: Sequence[Any], ct_carry: Sequence[Any], ct_xs: Sequence[Any]) -> list:
+        return [
+            *spread(spread(totals, const_mask), linear_consts),
+            *spread(ct_carry, mask),
+            *spread(spread(ct_xs, xs_mask), linear_xs),
+        ]
+
+    if params["split_transpose"] and params["length"]:
+        step = _StepBack(derived.jaxpr, len(known_xs), len(totals), found, carry_avals, mask)
+        return in_place(*_transpose_apart(step, known_consts, ct_carry, slices, params))
+    groups = [known_consts, [*totals, *ct_carry], slices]
 
     def backward(*inputs: Any) -> list[Any]:
         """One step back: through the transposed body, with cotangents of constants added up."""
@@ -205,12 +215,76 @@ def _transpose_linear(cts: list, args: Sequence[Any], params: dict[str, Any]) ->
 
     program = stage_rule(backward, _body_avals(groups))
     outs = bind_scan(groups, program, params, reverse=not params["reverse"])
-    totals, ct_carry, ct_xs = split(outs, len(totals), len(ct_carry))
-    return [
-        *spread(spread(totals, const_mask), linear_consts),
-        *spread(ct_carry, mask),
-        *spread(spread(ct_xs, xs_mask), linear_xs),
-    ]
+    return in_place(*split(outs, len(totals), len(ct_carry)))
+
+
+class _StepBack(NamedTuple):
+    """One step back: the transposed body, and what its inputs and outputs are."""
+
+    jaxpr: Jaxpr  # constants, known xs, cotangents of carry and ys -> those of constants, carry, xs
+    num_known_xs: int
+    num_consts: int  # how many constants have a cotangent
+    found: Sequence[bool]  # which of the carry get a cotangent from a step
+    carry_avals: Sequence[ShapedArray]
+    mask: Mask  # which of the carry have a cotangent
+
+
+def _transpose_apart(
+    step: _StepBack,
+    consts: list[Any],
+    ct_carry: list[Any],
+    slices: list[Any],
+    params: dict[str, Any],
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """The carry's cotangents by a scan that stacks them, then all others for all steps at once."""
+    body = step.jaxpr
+    for_consts, for_carry, for_xs = split(body.outvars, step.num_consts, sum(step.found))
+    recurrence = rewire(body, body.invars, for_carry)
+    rest = rewire(body, body.invars, [*for_consts, *for_xs])
+
+    def backward(*inputs: Any) -> list[Any]:
+        own, carry, parts = split(inputs, len(consts), len(ct_carry))
+        known, cts = split(parts, step.num_known_xs)
+        outs = current_trace_state.value.call(recurrence, [*own, *known, *carry, *cts])
+        return [*filled(spread(outs, step.found), step.carry_avals, step.mask), *carry]
+
+    groups = [consts, ct_carry, slices]
+    program = stage_rule(backward, _body_avals(groups))
+    outs = bind_scan(groups, program, params, reverse=not params["reverse"])
+    ct_init, stacked = split(outs, len(ct_carry))
+    known, cts = split(slices, step.num_known_xs)
+    stacks = [*known, *stacked, *cts]
+    dims = (None,) * len(consts) + (0,) * len(stacks)
+    axis = BatchAxis(params["length"])
+    program = batch(rest, axis, dims, (0,) * len(rest.out_avals)).jaxpr
+    program = _sum_first_axes(program, step.num_consts)
+    outs = current_trace_state.value.call(program, [*consts, *stacks])
+    totals, ct_xs = split(outs, step.num_consts)
+    return totals, ct_init, ct_xs
+
+
+def _sum_first_axes(program: Jaxpr, count: int) -> Jaxpr:
+    """The program with its first ``count`` outputs summed over their first axes.
+
+    A product with that axis as a batch axis becomes one that contracts it.
+    """
+    outer, rest = split(program.outvars, count)
+    made_by = {eqn.outvars[0]: eqn for eqn in program.eqns if eqn.primitive is dot_general_p}
+    sums, eqns = [], list(program.eqns)
+    for atom in outer:
+        eqn = made_by.get(atom)
+        params: dict[str, Any] = {"axes": (0,)}
+        primitive: Primitive = reduce_sum_p
+        if eqn is not None and eqn.params["dimension_numbers"][1][0]:
+            (lhs, rhs), (lhs_batch, rhs_batch) = eqn.params["dimension_numbers"]
+            contract = ((*lhs, lhs_batch[0]), (*rhs, rhs_batch[0]))
+            numbers = (contract, (lhs_batch[1:], rhs_batch[1:]))
+            primitive, params = dot_general_p, {**eqn.params, "dimension_numbers": numbers}
+        total = Var(atom.aval.update(shape=atom.aval.shape[1:]))
+        operands = [atom] if primitive is reduce_sum_p else eqn.invars
+        eqns.append(Equation(primitive, params, operands, [total], None))
+        sums.append(total)
+    return program_of(eqns, program.invars, [*sums, *rest])
 
 
 def _body_avals(groups: Sequence[Sequence[Any]]) -> list[ShapedArray]:
