@@ -275,7 +275,7 @@ _METHODS = {
     "__array_namespace__": _array_namespace,
 }
 _PROPERTIES = {
-    "T": lambda self: _transpose(self),
+    "T": lambda self: self if self.ndim < 2 else _transpose(self),
     "mT": _matrix_transpose,
     "at": _index_update,
     "real": _real,

@@ -519,16 +519,24 @@ def linspace(
     if num < 0:
         raise ValueError(f"linspace: num must be nonnegative, got {num}.")
     dtype = requested_dtype(dtype, "linspace")
-    points, step = _linspace(
-        start, stop, num=num, endpoint=bool(endpoint), dtype=dtype, axis=int(axis)
+    points, *step = _linspace(
+        start,
+        stop,
+        num=num,
+        endpoint=bool(endpoint),
+        retstep=bool(retstep),
+        dtype=dtype,
+        axis=int(axis),
     )
     if device is not None:
         points = device_put(points, device)
-    return (points, step) if retstep else points
+    return (points, *step) if retstep else points
 
 
-@library_function(static_argnames=("num", "endpoint", "dtype", "axis"))
-def _linspace(start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
+@library_function(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))
+def _linspace(
+    start: Any, stop: Any, *, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
+) -> Any:
     check_arraylike("linspace", start, stop)
     start, stop = [
         lax.convert_element_type(v, typeof(v).dtype) for v in promote_dtypes_inexact(start, stop)
@@ -556,7 +564,8 @@ def _linspace(start: Any, stop: Any, *, num: int, endpoint: bool, dtype: Any, ax
         points = lax.select(last, stop, points)
     if dtype is not None and dtypes.is_integer(dtype):
         points = lax.floor(points)
-    return lax.convert_element_type(points, dtype or compute), step
+    points = lax.convert_element_type(points, dtype or compute)
+    return (points, step) if retstep else (points,)
 
 
 def logspace(
@@ -610,7 +619,7 @@ def _geomspace(start: Any, stop: Any, *, num: int, endpoint: bool, axis: int) ->
     ]
     direction = sign(start)
     low, high = [lax.log(lax.div(v, direction)) for v in (start, stop)]
-    logs, _ = _linspace(low, high, num=num, endpoint=endpoint, dtype=None, axis=axis)
+    (logs,) = _linspace(low, high, num=num, endpoint=endpoint, retstep=False, dtype=None, axis=axis)
     at = canonical_axis(axis, len(shape) + 1)
     others = [i for i in range(len(shape) + 1) if i != at]
     full_shape = typeof(logs).shape

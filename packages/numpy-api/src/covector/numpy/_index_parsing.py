@@ -235,8 +235,11 @@ def _array_entry(
     return [Point(part) if aval.ndim == 0 else Points(part)]
 
 
-def check_known(positions: np.ndarray, n: int, axis: int) -> None:
+def check_known(positions: np.ndarray | int, n: int, axis: int) -> None:
     """Raise `IndexError` for positions that are out of bounds."""
+    if type(positions) is int and -n <= positions < n:
+        return
+    positions = np.asarray(positions)
     outside = (positions < -n) | (positions >= n)
     if outside.any():
         raise IndexError(

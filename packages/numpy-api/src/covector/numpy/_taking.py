@@ -61,11 +61,11 @@ def take(
             "made. Use 'fill', 'wrap' or 'clip'."
         )
     if axis is None:
-        a, axis = _flat(a), 0
+        a, axis = a if typeof(a).ndim == 1 else _flat(a), 0
     axis = canonical_axis(axis, typeof(a).ndim)
     n = typeof(a).shape[axis]
     if mode is None and isinstance(indices, (int, np.ndarray, np.generic)):
-        check_known(np.asarray(indices), n, axis)
+        check_known(indices, n, axis)
     if n == 0 and typeof(indices).size:
         raise IndexError(f"cannot do a non-empty take from an empty axis ({axis})")
     hints = (("indices_are_sorted", indices_are_sorted), ("unique_indices", unique_indices))
