@@ -23,11 +23,9 @@ def gradient(ns):
 
 
 WORKLOADS = [
-    Repeated("linalg: eager svd of 200 x 200", 1.05, matrix, "linalg.svd(x)", "result[1]"),
-    Repeated(
-        "linalg: eager eigh of 200 x 200", 1.05, matrix, "linalg.eigh(symmetric)", "result[0]"
-    ),
-    Repeated("linalg: eager qr of 200 x 200", 1.05, matrix, "linalg.qr(x)"),
-    Repeated("linalg: eager inv of 200 x 200", 1.05, matrix, "linalg.inv(x)"),
-    Repeated("linalg: jitted gradient of qr of 8 x 50 x 50", 1.05, gradient, "f(x)"),
+    Repeated("linalg: svd of 200 x 200", 1.05, matrix, "linalg.svd(x)", "result[1]"),
+    Repeated("linalg: eigh of 200 x 200", 1.05, matrix, "linalg.eigh(symmetric)", "result[0]"),
+    Repeated("linalg: qr of 200 x 200", 1.05, matrix, "linalg.qr(x)"),
+    Repeated("linalg: inv of 200 x 200", 1.05, matrix, "linalg.inv(x)"),
+    Repeated("linalg: gradient of qr of 8 x 50 x 50", 1.05, gradient, "f(x)"),
 ]
