@@ -175,22 +175,46 @@ def test_the_error_names_the_lines_of_this_program():
     assert lines[:2] == [str(line_of("# within")), str(line_of("# called"))]
 
 
+# Arguments for each function that draws.
+ONES = np.ones(3, np.float32)
+ARGUMENTS = {
+    **dict.fromkeys(["bernoulli", "bits", "exponential", "gumbel", "normal", "uniform"], ()),
+    **dict.fromkeys(["cauchy", "laplace", "logistic", "lognormal", "maxwell", "rademacher"], ()),
+    **dict.fromkeys(["chisquare", "gamma", "generalized_normal", "loggamma", "pareto"], (2.0,)),
+    **dict.fromkeys(["poisson", "rayleigh", "t", "wald"], (2.0,)),
+    **dict.fromkeys(["beta", "double_sided_maxwell", "f", "weibull_min"], (2.0, 3.0)),
+    **dict.fromkeys(["ball", "choice", "orthogonal", "permutation"], (4,)),
+    **dict.fromkeys(["categorical", "dirichlet"], (ONES,)),
+    "binomial": (5, 0.3),
+    "geometric": (0.3,),
+    "multinomial": (5, ONES / 3),
+    "multivariate_normal": (ONES, np.eye(3, dtype=np.float32)),
+    "randint": ((), 0, 5),
+    "triangular": (0.0, 0.5, 1.0),
+    "truncated_normal": (-1.0, 1.0),
+}
+
+
 @pytest.mark.usefixtures("flag")
-def test_functions_that_call_others_use_a_key_once():
-    weights = np.ones(5, np.float32) / 5
-    for draw in (
-        lambda k: random.permutation(k, 5),
-        lambda k: random.choice(k, 5, (3,)),
-        lambda k: random.choice(k, 5, (3,), replace=False, p=weights),
-        lambda k: random.categorical(k, weights),
-        lambda k: random.truncated_normal(k, -1.0, 1.0),
-        lambda k: random.randint(k, (3,), 0, 5),
-        lambda k: random.bernoulli(k),
-    ):
-        key = random.key(0)
-        draw(key)
-        with pytest.raises(KeyReuseError):
-            draw(key)
+def test_every_function_uses_its_key_once():
+    """Also one that calls others with the same key."""
+    functions = [getattr(random, name) for name in dir(random)]
+    names = [f.__name__ for f in functions if inspect.isfunction(f) and takes_key(f)]
+    assert {"normal", "choice"} <= set(names)
+    for name in sorted({*names} - {"clone", "fold_in", "split"}):
+
+        def draw(key, times, name=name):
+            return [getattr(random, name)(key, *ARGUMENTS[name]) for _ in range(times)]
+
+        covector.make_jaxpr(draw, static_argnums=1)(random.key(0), 1)
+        with pytest.raises(KeyReuseError, match=f"used by {name} at .* again by {name} at"):
+            covector.make_jaxpr(draw, static_argnums=1)(random.key(0), 2)
+    weights = ONES / 3
+    random.choice(random.key(0), 3, (2,), replace=False, p=weights)
+
+
+def takes_key(function):
+    return next(iter(inspect.signature(function).parameters), None) == "key"
 
 
 def test_it_is_off_by_default():
