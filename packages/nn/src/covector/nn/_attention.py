@@ -13,8 +13,9 @@ from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
-from covector.nn._normalization import logsumexp, shares
+from covector.nn._normalization import shares
 from covector.nn._operands import strong
+from covector.scipy.special import logsumexp
 
 NAME = "dot_product_attention"
 
