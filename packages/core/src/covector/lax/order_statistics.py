@@ -109,7 +109,8 @@ def _jvp(primals: list, tangents: list) -> tuple[list, list]:
     last = typeof(operand).ndim - 1
     order = sorting_permutation([operand], last)
     places = [_taken(order, r) for r in (ranks, _next(ranks, typeof(operand).shape[-1]))]
-    return tuple([[_taken(x, p) for p in places] for x in (operand, tangents[0])])
+    outs, out_tangents = [[_taken(x, p) for p in places] for x in (operand, tangents[0])]
+    return outs, out_tangents
 
 
 def _batch(axis: Any, args: list, dims: tuple) -> tuple[list, list]:
