@@ -32,8 +32,8 @@ def order_statistics(operand: Any, ranks: Any) -> list[Any]:
 
     Args:
       operand: real numbers; nan comes last.
-      ranks: integers, of ``operand``'s shape but for the last axis; each at least 0 and less than the
-        length of a row. Not differentiated.
+      ranks: integers, of ``operand``'s shape but for the last axis; each at least 0 and less than
+        the length of a row. Not differentiated.
 
     Returns a list of the elements at ``ranks`` and of those at ``ranks + 1`` (the last has itself).
 
