@@ -4,13 +4,16 @@ No such device is needed, nor used: that the kernels do what they are asked for 
 """
 
 import re
+import types
 
 import covector
 import jaxlib._jax
+import jaxlib.gpu_solver
 import numpy as np
 import pytest
 from covector import lax
 from covector._lower.module import LoweringOptions, lower_module
+from covector._run import gpu_kernels
 
 # Expressions of a: (2, 4, 4), t: (2, 5, 3), w: (2, 3, 5), v: (2, 3) and p: (2, 3) int32.
 ON_GPU = """
@@ -123,3 +126,53 @@ def test_kernels_are_called_as_jax_calls_them(oracle, platform, expressions, dty
 def test_what_a_platform_lacks_is_said(platform, expression, message):
     with pytest.raises(NotImplementedError, match=message):
         module_text(expression, arguments("float32"), platform)
+
+
+# --- registration ---------------------------------------------------------------------------------
+
+
+class Extension(types.ModuleType):
+    """Stands in for the plugin's extension module, and keeps what is registered."""
+
+    def __init__(self):
+        super().__init__("extension")
+        self.registered = []
+
+    def ffi_types(self):
+        return {"state": "type"}
+
+    def ffi_handlers(self):
+        return {"callback": "handler"}
+
+    def register_custom_type(self, *args):
+        self.registered.append(args)
+
+    register_custom_call_target = register_custom_type
+
+
+def test_kernels_are_registered_with_the_plugin(monkeypatch):
+    extension = Extension()
+    monkeypatch.setattr(gpu_kernels, "_extension", lambda: extension)
+    monkeypatch.setattr(jaxlib.gpu_solver, "registrations", lambda: {"CUDA": [("syevd", "k", 1)]})
+    gpu_kernels.register("api")
+    assert extension.registered == [
+        ("api", "state", "type"),
+        ("api", "callback", "handler", "CUDA", 1, 0),
+        ("api", "syevd", "k", "CUDA", 1, 0),
+    ]
+
+
+def test_without_the_wheel_of_kernels_none_is_registered():
+    gpu_kernels.register("api")
+
+
+def test_host_kernels_are_prepared_for_the_programs_that_call_them(monkeypatch):
+    calls = []
+    monkeypatch.setattr(jaxlib.gpu_solver, "initialize_hybrid_kernels", lambda: calls.append(1))
+    gpu_kernels._initialize.cache_clear()
+    gpu_kernels.prepare_for("stablehlo.add")
+    assert not calls
+    gpu_kernels.prepare_for("stablehlo.custom_call @cuhybrid_eig_real(%0)")
+    gpu_kernels.prepare_for("stablehlo.custom_call @cuhybrid_eig_real(%0)")
+    assert calls == [1]
+    gpu_kernels._initialize.cache_clear()

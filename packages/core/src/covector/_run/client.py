@@ -15,6 +15,7 @@ from jaxlib import xla_client
 from covector._config import config
 from covector._config import default_device as default_device_flag
 from covector._ir.avals import ShapedArray
+from covector._run import gpu_kernels
 from covector._run.runtime import prime_lookups, refuse_jax
 
 Device = _jaxlib.Device
@@ -65,10 +66,13 @@ def _make_plugin_client(platform: str) -> Any:
             f"'pip install covector[{'cuda13' if platform == 'cuda' else platform}]', and run "
             "'install-helper doctor' if that does not help."
         )
+    api = None
     if not _jaxlib.pjrt_plugin_loaded(platform):
-        _jaxlib.load_pjrt_plugin(platform, path, None)
+        api = _jaxlib.load_pjrt_plugin(platform, path, None)
     if not _jaxlib.pjrt_plugin_initialized(platform):
         _jaxlib.initialize_pjrt_plugin(platform)
+    if platform == "cuda" and api is not None:
+        gpu_kernels.register(api)
     options = xla_client.generate_pjrt_gpu_plugin_options() if platform == "cuda" else {}
     return _jaxlib.get_c_api_client(platform, options)
 

@@ -18,7 +18,7 @@ from covector._config import config, trace_context
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
 from covector._lower.module import Lowered, LoweringOptions, lower_module
-from covector._run import disk_cache, lapack
+from covector._run import disk_cache, gpu_kernels, lapack
 from covector._run.client import device_list, single_device_sharding
 from covector._run.placement import Placement
 from covector._run.transfer import put_on_sharding
@@ -178,6 +178,8 @@ def compile_text(
     )
     if client.platform == "cpu":
         lapack.prepare_for(lowered.bare_text)
+    else:
+        gpu_kernels.prepare_for(lowered.bare_text)
     blob = disk_cache.load(key)
     if blob is not None:
         try:
