@@ -75,7 +75,11 @@ def docker(plan: Plan) -> str:
     options = list(plan.options)
     if "--find-links" in options:
         folder = options.index("--find-links") + 1
-        lines.append(f"COPY {commands.quote(options[folder])} /wheels")
+        name = options[folder].rstrip("/").rpartition("/")[2]
+        lines.append(
+            "# build in the folder that holds the wheels' folder: docker copies from there"
+        )
+        lines.append(f"COPY {commands.quote(name)} /wheels")
         options[folder] = "/wheels"
     words = map(commands.quote, [*options, *plan.requirements])
     lines.append(f"RUN pip install --no-cache-dir {' '.join(words)}")
