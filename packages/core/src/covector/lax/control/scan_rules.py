@@ -273,15 +273,16 @@ def _sum_first_axes(program: Jaxpr, count: int) -> Jaxpr:
     sums, eqns = [], list(program.eqns)
     for atom in outer:
         eqn = made_by.get(atom)
-        params: dict[str, Any] = {"axes": (0,)}
         primitive: Primitive = reduce_sum_p
+        operands: Sequence[Any] = [atom]
+        params: dict[str, Any] = {"axes": (0,)}
         if eqn is not None and eqn.params["dimension_numbers"][1][0]:
             (lhs, rhs), (lhs_batch, rhs_batch) = eqn.params["dimension_numbers"]
             contract = ((*lhs, lhs_batch[0]), (*rhs, rhs_batch[0]))
             numbers = (contract, (lhs_batch[1:], rhs_batch[1:]))
-            primitive, params = dot_general_p, {**eqn.params, "dimension_numbers": numbers}
+            primitive, operands = dot_general_p, eqn.invars
+            params = {**eqn.params, "dimension_numbers": numbers}
         total = Var(atom.aval.update(shape=atom.aval.shape[1:]))
-        operands = [atom] if primitive is reduce_sum_p else eqn.invars
         eqns.append(Equation(primitive, params, operands, [total], None))
         sums.append(total)
     return program_of(eqns, program.invars, [*sums, *rest])
