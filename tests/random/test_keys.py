@@ -153,6 +153,22 @@ def test_donation():
     assert keys.is_deleted()
 
 
+def test_tangents_of_keys_hold_nothing():
+    keys, nothing = random.split(random.key(0), 3), np.zeros(3, covector.dtypes.float0)
+
+    def function(keys, x):
+        return x * random.normal(keys[0])
+
+    of_keys, of_x = covector.grad(function, (0, 1), allow_int=True)(keys, 2.0)
+    assert (of_keys.shape, of_keys.dtype) == (nothing.shape, nothing.dtype)
+    pullback = covector.vjp(function, keys, 2.0)[1]
+    assert pullback(np.float32(1))[0].dtype == nothing.dtype
+    value, tangent = covector.jvp(function, (keys, 2.0), (nothing, 1.0))
+    assert (value, tangent) == (function(keys, 2.0), of_x)
+    with pytest.raises(TypeError, match="the tangent's tree must match"):
+        covector.jvp(function, (keys, 2.0), (1.0, 1.0))
+
+
 def test_a_dtype_for_each_implementation():
     assert random.key_dtype() is random.key(1).dtype is random.key_dtype("threefry2x32")
     assert random.key_dtype() != np.dtype("float32")

@@ -399,6 +399,10 @@ def jvp(
         )
     leaves, tree = dispatch_registry.flatten(tuple(primals))
     given, tangent_tree = dispatch_registry.flatten(tuple(tangents))
+    if tangent_tree != tree:
+        from covector._api.extended import with_float0
+
+        given, tangent_tree = dispatch_registry.flatten(with_float0(tuple(tangents), primals))
     _check_tree("jvp", tangent_tree, tree, "tangent", "primal")
     trace = JVPTrace(current_trace_state.value)
     tracers = []

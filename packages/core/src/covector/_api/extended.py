@@ -10,11 +10,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from covector._api.float0 import is_float0
 from covector._api.jit import library_function
 from covector._api.vmap import vmap
-from covector._ir.dtypes import ExtendedDType
+from covector._ir.dtypes import ExtendedDType, float0
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
+from covector._tree.registry import registry
 
 # What may be done to elements without knowing what they are.
 _MOVES = (
@@ -89,6 +93,19 @@ def _with_parts(x: Any, rank: int, shape: tuple[int, ...]) -> Any:
     return x if new == whole else lax.reshape(x, new)
 
 
+def with_float0(tangents: tuple, primals: Any) -> tuple:
+    """Tangents in which float0 arrays for arrays of extended dtypes have the form of these."""
+    leaves, tree = registry.flatten(tuple(primals))
+    try:
+        given = tree.flatten_up_to(tangents)
+    except (TypeError, ValueError):
+        return tangents  # which the caller reports
+    for i, (x, t) in enumerate(zip(leaves, given, strict=True)):
+        if isinstance(getattr(x, "dtype", None), ExtendedDType) and is_float0(t):
+            given[i] = x.dtype.wrap(np.zeros(x._base_array.shape, float0))
+    return tree.unflatten(given)
+
+
 def describe(x: Any) -> Any:
     """Of a description of an extended array (its type, say), that of its plain array, wrapped.
 
@@ -103,4 +120,4 @@ def describe(x: Any) -> Any:
     return x
 
 
-__all__ = ["bind_extended", "describe"]
+__all__ = ["bind_extended", "describe", "with_float0"]

@@ -19,6 +19,7 @@ from covector import lax
 from covector._api.device import device_put
 from covector._config import debug_key_reuse
 from covector._ir.avals import ShapedArray
+from covector._ir.dtypes import float0
 from covector._run.array import Array, Shard
 from covector._trace.trace import typeof
 from covector._tree.registry import register_dispatch_node
@@ -362,9 +363,16 @@ def _rebuild(implementation: KeyImplementation, data: np.ndarray) -> PRNGKeyArra
     return PRNGKeyArray(implementation, device_put(data))
 
 
+def _unflatten(implementation: KeyImplementation, children: Any) -> Any:
+    [base] = children
+    if type(base) is np.ndarray and base.dtype == float0:  # the tangent of keys is no key
+        return np.zeros(base.shape[: base.ndim - len(implementation.key_shape)], float0)
+    return PRNGKeyArray(implementation, base)
+
+
 register_dispatch_node(
     PRNGKeyArray,
     lambda keys: ((keys._base_array,), keys._impl),
-    lambda implementation, children: PRNGKeyArray(implementation, *children),
+    _unflatten,
     hidden_axes=lambda implementation: len(implementation.key_shape),
 )
