@@ -139,8 +139,10 @@ class _Jit:
         keep_unused: bool,
         device: Any,
         compiler_options: dict[str, Any] | None,
+        shardings: Any = None,
     ):
-        self.fun = fun
+        self.fun = fun if shardings is None else shardings.around(fun)
+        self.shardings = shardings
         self.name = function_name(fun)
         self.static = static
         self.donate = donate
@@ -160,7 +162,7 @@ class _Jit:
             device,
             self.compiler_options,
         )
-        self.staged = _staged_by_function.of(fun)
+        self.staged = _staged_by_function.of(self.fun)
         self.flat = Memo()  # for `traced`: (types, context) -> program, form of the result
 
     # -- calls ------------------------------------------------------------------------------------
@@ -185,6 +187,8 @@ class _Jit:
             program = staged.jaxpr if self.inline else call_program(staged.jaxpr, self.name)
             outs = current_trace_state.value.call(program, [*staged.consts, *leaves])
             return staged.out_tree.unflatten(outs), None, True
+        if self.shardings is not None:
+            self.shardings.check(args)
         donated = self._donated(args, kwargs, len(staged.consts)) if self.donate else None
         outs, execution, placement = execute(
             staged.jaxpr,
@@ -309,7 +313,7 @@ class _Jit:
 def _make(fun: Callable[..., Any], state: _Jit) -> Any:
     wrapped = _jaxlib.pjit(
         state.name,
-        weakly_referable(fun),
+        weakly_referable(state.fun),
         state.miss,
         list(state.static.positions),
         sorted(state.static.names),
@@ -362,6 +366,9 @@ def jit(
 
     Args:
       fun: a pure function of arrays, Python numbers, and trees of them.
+      in_shardings, out_shardings: how the positional arguments that are not static, and the
+        results, lie over devices: a sharding, None (the compiler chooses), or a tree of them that
+        is a prefix of the arguments' tuple, or of the results.
       static_argnums, static_argnames: arguments that are compile-time constants (hashable); a
         new value compiles anew.
       donate_argnums, donate_argnames: arguments whose buffers the result may take over.
@@ -373,7 +380,8 @@ def jit(
     Returns a function with the same arguments, with methods `trace`, `lower`, `eval_shape`.
 
     Raises:
-      ValueError: a static argument is not hashable, or a position or name does not exist.
+      ValueError: a static argument is not hashable, or a position or name does not exist; an
+        argument is committed to another sharding than the given one.
       TypeError: an argument that is not static is no array.
 
     >>> import covector
@@ -392,24 +400,27 @@ def jit(
         raise TypeError(
             f"jit expects a plain function, but {function_name(fun)} is a generator or coroutine."
         )
+    static = Statics(fun, static_argnums, static_argnames, "static")
+    shardings = None
     if in_shardings is not None or out_shardings is not None:
-        raise NotImplementedError(
-            "jit: in_shardings and out_shardings are not offered yet; place the arguments with "
-            "covector.device_put, and the computation follows them."
-        )
+        from covector._api.argument_shardings import ArgumentShardings
+
+        shardings = ArgumentShardings(in_shardings, out_shardings, static.where)
+        device = shardings.device if device is None else device
     if backend is not None and device is None:
         from covector._run.client import local_devices
 
         device = local_devices(backend=backend)[0]
     state = _Jit(
         fun,
-        Statics(fun, static_argnums, static_argnames, "static"),
+        static,
         Statics(fun, donate_argnums, donate_argnames, "donate"),
         inline=inline,
         library=False,
         keep_unused=keep_unused,
         device=device,
         compiler_options=compiler_options,
+        shardings=shardings,
     )
     return _make(fun, state)
 

@@ -38,27 +38,35 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     >>> covector.jit(lambda x: with_sharding_constraint(x, rows))(np.ones((2, 2))).shape
     (2, 2)
     """
+    return constrained(x, shardings, "with_sharding_constraint: shardings")
+
+
+def constrained(x: Any, shardings: Any, argument: str) -> Any:
+    """`with_sharding_constraint`, for shardings that came as an ``argument`` of this name."""
     leaves, tree = dispatch_registry.flatten(x)
+    places = shardings_of_leaves(tree, shardings, argument)
+    return tree.unflatten([_constrain(v, s, argument) for v, s in zip(leaves, places, strict=True)])
+
+
+def shardings_of_leaves(tree: Any, shardings: Any, argument: str) -> list[Any]:
+    """The sharding of each leaf of a tree, or None, from a prefix of the tree."""
     if shardings is None or isinstance(shardings, (_jaxlib.Sharding, PartitionSpec)):
-        places = [shardings] * len(leaves)
-    else:
-        places = flatten_axes("with_sharding_constraint shardings", tree, shardings)
-    return tree.unflatten([_constrain(v, s) for v, s in zip(leaves, places, strict=True)])
+        return [shardings] * tree.num_leaves
+    return flatten_axes(argument, tree, shardings)
 
 
-def _constrain(x: Any, sharding: Any) -> Any:
+def _constrain(x: Any, sharding: Any, argument: str) -> Any:
     aval = typeof(x)
     if sharding is None:
         return x
     if isinstance(sharding, PartitionSpec):
         raise RuntimeError(
-            f"with_sharding_constraint: {sharding} names axes of a mesh, and none is given. Pass "
+            f"{argument}: {sharding} names axes of a mesh, and none is given. Pass "
             "covector.sharding.NamedSharding(mesh, spec)."
         )
     if not isinstance(sharding, _jaxlib.Sharding):
         raise TypeError(
-            "with_sharding_constraint: shardings must be shardings or None, got "
-            f"{sharding!r} of type {type(sharding)}."
+            f"{argument} must be shardings or None, got {sharding!r} of type {type(sharding)}."
         )
     shard_shape(sharding, aval.shape)
     if isinstance(x, Tracer):
