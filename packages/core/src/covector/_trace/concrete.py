@@ -97,4 +97,4 @@ def _format(tracer: Tracer, spec: str) -> str:
     return repr(tracer) if isinstance(value, Tracer) or not spec else format(value, spec)
 
 
-Tracer.__format__ = _format  # type: ignore[method-assign]
+Tracer.__format__ = _format

@@ -52,7 +52,7 @@ def undefined(reason: str) -> Callable[..., Any]:
     def rule(*args: Any, **params: Any) -> Any:
         raise NotImplementedError(reason)
 
-    rule.reason = reason  # type: ignore[attr-defined]
+    rule.reason = reason
     return rule
 
 

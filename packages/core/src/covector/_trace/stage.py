@@ -113,7 +113,7 @@ class StageTrace(Trace):
             if not x._trace.alive:
                 raise escaped_tracer_error(x)
             if x._trace is self:  # a tracer of a subclass of StageTracer
-                return x.atom  # type: ignore[attr-defined]
+                return x.atom
             return self._hoist(x, x.aval)
         aval = typeof(x)
         if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):

@@ -180,7 +180,7 @@ class Tracer(_Operators):
         return f"{kind}<{self.aval.str_short()}>"
 
     # Tracers are compared and hashed by identity where Python itself needs a hash.
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 _jaxlib.set_tracer_class(Tracer)

@@ -344,7 +344,7 @@ def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
     shape = np.shape(arr)
     if len(shape) != 2:
         raise ValueError(f"{name}: arr must be a matrix, got shape {shape}.")
-    return shape  # type: ignore[return-value]
+    return shape
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:

@@ -59,7 +59,7 @@ def binary(
         x1, x2 = promote(name, x1, x2)
         return _as_strong(_resolve(compute)(x1, x2), x1, x2)
 
-    function.__signature__ = _signature(parameters)  # type: ignore[attr-defined]
+    function.__signature__ = _signature(parameters)
     return publish(function, name, doc, example)
 
 
@@ -84,7 +84,7 @@ def ufunc(
         return _as_strong(_resolve(compute)(x, y), x, y)
 
     function = two if operands == 2 else one
-    function.__signature__ = _signature("*args, out, where")  # type: ignore[attr-defined]
+    function.__signature__ = _signature("*args, out, where")
     jitted = publish(function, name, doc, example)
     jitted.nin, jitted.nout, jitted.nargs, jitted.identity = operands, 1, operands + 1, identity
     for method in _METHODS:

@@ -13,7 +13,7 @@ AxisName = Hashable | Sequence[Hashable]
 
 def names_in(axis_name: AxisName) -> tuple[Any, ...]:
     """The names that an ``axis_name`` argument stands for: several in a tuple or list."""
-    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)  # type: ignore[arg-type]
+    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
 
 
 def bound_size(name: Any, function: str) -> int:
