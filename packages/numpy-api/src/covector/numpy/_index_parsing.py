@@ -235,7 +235,7 @@ def _array_entry(
     return [Point(part) if aval.ndim == 0 else Points(part)]
 
 
-def check_known(positions: np.ndarray | int, n: int, axis: int) -> None:
+def check_known(positions: np.ndarray | np.generic | int, n: int, axis: int) -> None:
     """Raise `IndexError` for positions that are out of bounds."""
     if type(positions) is int and -n <= positions < n:
         return
