@@ -55,6 +55,7 @@ NUMPY = [
     "jnp.select([jnp.array(True)], [K], random.key(2))",
     "jnp.choose(jnp.array(0), [K, random.key(2)])",
     "jnp.delete(KS, 0)",
+    "jnp.insert(KS, 0, K)",
     "jnp.vectorize(random.bits)(KS)",
     "[jnp.shape(KSS), jnp.ndim(KSS), jnp.size(KSS)]",
     "KS.take(1)",
@@ -87,6 +88,7 @@ LAX = [
     "lax.stop_gradient(K)",
     "lax.optimization_barrier(K)",
     "lax.full((2,), K)",
+    "lax.full_like(KS, 0)",
     "lax.switch(1, [lambda k: k, lambda k: random.split(k)[0]], K)",
     "lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, random.split(c[1])[0]), (0, K))",
     "lax.map(random.bits, KS)",
@@ -140,6 +142,7 @@ ERRORS = [
     "lax.select(True, K, random.key(1, impl='rbg'))",
     "jnp.add(K, 1)",
     "jnp.zeros(3).at[0].set(K)",
+    "KS.astype('uint32')",
     "KS.at[0].set(3)",
     "KS.at[0].set(random.key(0, impl='rbg'))",
 ]

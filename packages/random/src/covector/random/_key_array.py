@@ -186,6 +186,15 @@ class PRNGKeyArray(Array):
         before = (slice(None),) * _axis(axis, self.ndim)
         return self.at[(*before, indices)].get(**options)
 
+    def astype(self, dtype: Any) -> PRNGKeyArray:
+        """The same keys: there is no other dtype that they convert to."""
+        if dtype is not self.dtype:
+            raise TypeError(
+                f"A key array of dtype {self.dtype} cannot be converted to {dtype}. Use "
+                "covector.random.key_data(keys) to get at the underlying integers."
+            )
+        return self
+
     def _base_index(self, index: Any) -> tuple:
         """An index of the keys as one of the plain array."""
         items = index if type(index) is tuple else (index,)
