@@ -37,8 +37,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     if dtype is not None:
         target = target.strip_weak_type()
     if isinstance(target.dtype, dtypes.ExtendedDType) and target.dtype is not aval.dtype:
-        whole = (*shape, *target.dtype.element_shape)
-        return target.dtype.wrap(full(whole, fill_value, target.dtype.base_dtype, sharding=sharding))
+        extended, whole = target.dtype, (*shape, *target.dtype.element_shape)
+        return extended.wrap(full(whole, fill_value, extended.base_dtype, sharding=sharding))
     return place(
         broadcast_in_dim_p.bind(_scalar(fill_value, target), shape=shape, broadcast_dimensions=()),
         sharding,
