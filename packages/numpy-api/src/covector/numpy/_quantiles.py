@@ -10,6 +10,7 @@ from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
+from covector.errors import ShapeError
 from covector.lax.order_statistics import order_statistics
 from covector.numpy import _reductions
 from covector.numpy._comparison import isnan
@@ -25,8 +26,21 @@ from covector.numpy._operands import (
     promote_dtypes_inexact,
 )
 from covector.numpy._searching import where
+from covector.numpy._taking import take_along_axis
 
-_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+# Where it lies among n elements, counted from 0: ``n * q + alpha + q * (1 - alpha - beta) - 1``.
+# Source: Hyndman and Fan, "Sample quantiles in statistical packages", 1996.
+_CONTINUOUS = {
+    # method: alpha, beta
+    "linear": (1.0, 1.0),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+_STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+_METHODS = ("lower", "higher", "midpoint", "nearest", *_CONTINUOUS, *_STEPS)
 
 
 def quantile(
@@ -45,15 +59,18 @@ def quantile(
     Args:
       q: which quantiles, between 0 and 1; their axes come first in the result.
       method: what to give between two elements: "linear" (interpolated), "lower", "higher",
-        "midpoint" or "nearest".
+        "midpoint" or "nearest"; or one of NumPy's methods for samples, by its name.
+      weights: how much each element counts, with the method "inverted_cdf" alone; of the shape of
+        ``a``, or one number for each position along one ``axis``.
+
+    Raises:
+      ValueError: ``method`` is unknown, or ``weights`` has another shape.
+      NotImplementedError: ``weights`` is given, with another method.
 
     >>> print(jnp.quantile(jnp.arange(5.0), jnp.array([0.25, 0.5])))
     [1. 2.]
     """
-    _check_options("quantile", out, overwrite_input, method, weights)
-    return _quantile(
-        a, q, axis=hashable_axes(axis), method=method, keepdims=keepdims, skip_nan=False
-    )
+    return _checked("quantile", a, q, axis, out, overwrite_input, method, keepdims, weights)
 
 
 def nanquantile(
@@ -72,10 +89,7 @@ def nanquantile(
     >>> print(jnp.nanquantile(jnp.array([0.0, jnp.nan, 2.0]), 0.5))
     1.0
     """
-    _check_options("nanquantile", out, overwrite_input, method, weights)
-    return _quantile(
-        a, q, axis=hashable_axes(axis), method=method, keepdims=keepdims, skip_nan=True
-    )
+    return _checked("nanquantile", a, q, axis, out, overwrite_input, method, keepdims, weights)
 
 
 def percentile(
@@ -156,34 +170,66 @@ def nanmedian(
     return nanquantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
-def _check_options(name: str, out: Any, overwrite_input: bool, method: str, weights: Any) -> None:
+def _checked(
+    name: str,
+    a: Any,
+    q: Any,
+    axis: Axes,
+    out: Any,
+    overwrite_input: bool,
+    method: str,
+    keepdims: bool,
+    weights: Any,
+) -> Any:
     check_no_out(name, out)
     if overwrite_input:
         raise ValueError(f"{name}: overwrite_input must be False: arrays are immutable.")
-    if weights is not None:
-        raise NotImplementedError(f"{name}: weights are not supported.")
     if method not in _METHODS:
-        raise ValueError(f"{name}: method must be one of {_METHODS}, got {method!r}.")
+        raise ValueError(f"{name}: method must be one of {', '.join(_METHODS)}, got {method!r}.")
+    if weights is not None and method != "inverted_cdf":
+        raise NotImplementedError(
+            f"{name}: weights are for the method 'inverted_cdf' alone, got {method!r}."
+        )
+    return _quantile(
+        a,
+        q,
+        weights,
+        name=name,
+        axis=hashable_axes(axis),
+        method=method,
+        keepdims=bool(keepdims),
+    )
 
 
-@library_function(static_argnames=("axis", "method", "keepdims", "skip_nan"))
-def _quantile(a: Any, q: Any, *, axis: Axes, method: str, keepdims: bool, skip_nan: bool) -> Any:
-    check_arraylike("quantile", a, q)
+@library_function(static_argnames=("name", "axis", "method", "keepdims"))
+def _quantile(
+    a: Any, q: Any, weights: Any, *, name: str, axis: Axes, method: str, keepdims: bool
+) -> Any:
+    check_arraylike(name, a, q)
     (a,), (q,) = promote_dtypes_inexact(a), promote_dtypes_inexact(q)
     if dtypes.is_complex(typeof(a).dtype):
-        raise ValueError("quantile does not support complex input, as it does not have an order.")
+        raise ValueError(f"{name} does not support complex input, as it does not have an order.")
     if typeof(q).ndim > 1:
-        raise ValueError(f"q must be have rank <= 1, got shape {typeof(q).shape}")
-    shape = typeof(a).shape
+        raise ValueError(f"{name}: q must have rank 0 or 1, got shape {typeof(q).shape}.")
+    shape, skip_nan = typeof(a).shape, name.startswith("nan")
     axes = canonical_axes(axis, len(shape))
-    count = math.prod([shape[i] for i in axes])
-    kept = [n for i, n in enumerate(shape) if i not in axes]
-    rows = reshape(moveaxis(a, axes, range(-len(axes), 0)) if axes else a, (*kept, count))
-    result = _at_positions(rows, q, method, skip_nan)
+    if weights is None:
+        result = _at_positions(_rows(a, axes), q, method, skip_nan)
+    else:
+        weights = _broadcast_weights(name, weights, shape, axes)
+        result = _at_weights(_rows(a, axes), _rows(weights, axes), q, skip_nan)
     if keepdims:
         sizes = [1 if i in axes else n for i, n in enumerate(shape)]
         result = reshape(result, (*typeof(q).shape, *sizes))
     return lax.convert_element_type(result, typeof(a).dtype)
+
+
+def _rows(a: Any, axes: tuple[int, ...]) -> Any:
+    """The elements along ``axes``, as the last axis."""
+    shape = typeof(a).shape
+    kept = [n for i, n in enumerate(shape) if i not in axes]
+    a = moveaxis(a, axes, range(-len(axes), 0)) if axes else a
+    return reshape(a, (*kept, math.prod([shape[i] for i in axes])))
 
 
 def _at_positions(rows: Any, q: Any, method: str, skip_nan: bool) -> Any:
@@ -193,17 +239,91 @@ def _at_positions(rows: Any, q: Any, method: str, skip_nan: bool) -> Any:
         return lax.full((*typeof(q).shape, *kept), np.nan, typeof(rows).dtype)
     compute = np.dtype("float64") if typeof(rows).dtype.itemsize == 8 else np.dtype("float32")
     valid = _reductions.sum(~isnan(rows), -1, keepdims=True)
-    last = lax.convert_element_type(valid, compute) - 1 if skip_nan else count - 1
+    number = lax.convert_element_type(valid, compute) if skip_nan else count
+    number = lax.full((*kept, 1), 0, compute) + number
     q_row = reshape(q, (1,) * len(kept) + (-1,)).astype(compute)
-    position = (lax.full((*kept, 1), 0, compute) + last) * q_row
+    position = _position(number, q_row, method)
     low, high = lax.floor(position), lax.ceil(position)
     weight = position - low
-    below, above = order_statistics(rows, lax.clamp(0, low.astype(np.int32), count - 1))
+    below, above = order_statistics(rows, _index(low, count))
     above = where(low == high, below, above)
     result = _between(below, above, weight, method)
     undefined = valid == 0 if skip_nan else valid < count
-    result = moveaxis(where(undefined, np.nan, result), -1, 0)
+    return _first(where(undefined, np.nan, result), q)
+
+
+def _first(result: Any, q: Any) -> Any:
+    """The quantiles, which are the last axis, as the first; without it for one quantile."""
+    result = moveaxis(result, -1, 0)
     return result if typeof(q).ndim else result[0]
+
+
+def _position(number: Any, q: Any, method: str) -> Any:
+    """Where quantiles lie among ``number`` elements."""
+    last = number - 1
+    if method not in _STEPS:
+        alpha, beta = _CONTINUOUS.get(method, (1.0, 1.0))
+        if alpha == beta == 1:
+            return last * q
+        return _inside(number * q + (alpha + q * (1 - alpha - beta)) - 1, last)
+    # Rounded as NumPy does: fused with what follows, a product has further digits.
+    product = lax.optimization_barrier(number * q)
+    whole = lax.floor(product)
+    if method == "inverted_cdf":
+        position = lax.ceil(product) - 1
+    elif method == "averaged_inverted_cdf":
+        position = where(product == whole, whole - 0.5, whole)
+    else:
+        # Of two that are equally close, the one with an even number, counted from 1.
+        part = product - whole
+        down = (part < 0.5) | ((part == 0.5) & (whole % 2 == 0))
+        position = where(down, whole - 1, whole)
+    return _inside(position, last)
+
+
+def _inside(position: Any, last: Any) -> Any:
+    first = np.zeros((), typeof(position).dtype)[()]
+    last = lax.broadcast_in_dim(last, typeof(position).shape, range(typeof(last).ndim))
+    return lax.clamp(first, position, last)
+
+
+def _index(position: Any, count: int) -> Any:
+    return lax.clamp(np.int32(0), position.astype(np.int32), np.int32(count - 1))
+
+
+def _broadcast_weights(name: str, weights: Any, shape: Any, axes: tuple[int, ...]) -> Any:
+    """The weights, of the shape of what they weigh."""
+    check_arraylike(name, weights)
+    (weights,) = promote_dtypes_inexact(weights)
+    given = typeof(weights).shape
+    if given == shape:
+        return weights
+    if len(axes) != 1 or given != (shape[axes[0]],):
+        raise ShapeError(
+            f"{name}: weights must have the shape of a, {shape}, or one number for each position "
+            f"along one axis; they have shape {given}, and the axes are {axes}."
+        )
+    return lax.broadcast_in_dim(weights, shape, axes)
+
+
+def _at_weights(rows: Any, weights: Any, q: Any, skip_nan: bool) -> Any:
+    """The first elements of sorted rows up to which the share of the weights is ``q``."""
+    *kept, count = typeof(rows).shape
+    if count == 0:
+        return lax.full((*typeof(q).shape, *kept), np.nan, typeof(rows).dtype)
+    missing = isnan(rows)
+    weights = where(missing, 0, weights) if skip_nan else weights
+    rows, ordered = lax.sort((rows, weights), num_keys=1)
+    total = _reductions.cumsum(ordered, -1)
+    # Elements of no weight at the beginning are not the quantile 0.
+    share = where(total == 0, -1, total / total[..., -1:])
+    q_row = reshape(q, (1,) * len(kept) + (-1, 1))
+    at = _reductions.sum(share[..., None, :] < q_row, -1)
+    result = take_along_axis(rows, _index(at, count), -1)
+    undefined = _reductions.any(weights < 0, -1, keepdims=True) | ~(total[..., -1:] > 0)
+    if not skip_nan:
+        undefined |= _reductions.any(missing, -1, keepdims=True)
+    return _first(where(undefined, np.nan, result), q)
 
 
 def _between(below: Any, above: Any, weight: Any, method: str) -> Any:

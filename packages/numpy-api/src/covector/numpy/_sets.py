@@ -22,8 +22,10 @@ from covector.numpy._operands import (
     ArrayOrSeveral,
     canonical_axis,
     check_arraylike,
+    promote_dtypes,
 )
-from covector.numpy._searching import isin, nonzero, where
+from covector.numpy._searching import isin, nonzero, searchsorted, where
+from covector.numpy._sorting import argsort
 from covector.numpy._taking import take
 
 
@@ -222,15 +224,35 @@ def intersect1d(
 ) -> ArrayOrSeveral:
     """The distinct elements that are in both arrays, sorted; with where they first occur.
 
+    ``size``: see `unique`. What lacks of the positions is the size of the array.
+
     >>> print(jnp.intersect1d(jnp.array([1, 2, 3]), jnp.array([3, 2, 5])))
     [2 3]
     """
     check_arraylike("intersect1d", ar1, ar2)
-    if size is not None:
-        raise NotImplementedError("intersect1d: size is not supported; use jnp.isin and jnp.where.")
-    x, y = _known("intersect1d", ar1, ar2)
-    found = tuple(map(asarray, np.intersect1d(x, y, assume_unique, return_indices=True)))
+    if size is None:
+        x, y = _known("intersect1d", ar1, ar2)
+        found = tuple(map(asarray, np.intersect1d(x, y, assume_unique, return_indices=True)))
+    else:
+        found = _intersection(ar1, ar2, fill_value, size=index(size))
     return found if return_indices else found[0]
+
+
+@library_function(static_argnames="size")
+def _intersection(ar1: Any, ar2: Any, fill_value: Any, *, size: int) -> tuple[Any, Any, Any]:
+    x, y = [ravel(v) for v in promote_dtypes(ar1, ar2)]
+    values, first, counts = unique(x, True, return_counts=True, size=typeof(x).size)
+    keep = (counts > 0) & isin(values, y)
+    (at,) = nonzero(keep, size=size, fill_value=-1)
+    there = at >= 0
+    order = argsort(y, stable=True)
+    common = take(values, at, mode="clip")
+    second = take(order, searchsorted(take(y, order), common), mode="clip")
+    return (
+        where(there, common, common[:1] if fill_value is None else fill_value).astype(x.dtype),
+        where(there, take(first, at, mode="clip"), typeof(x).size),
+        where(there, second, typeof(y).size),
+    )
 
 
 def setdiff1d(
@@ -267,14 +289,27 @@ def setxor1d(
 ) -> Array:
     """The distinct elements that are in one array and not in the other, sorted.
 
+    ``size``: see `unique`.
+
     >>> print(jnp.setxor1d(jnp.array([1, 2]), jnp.array([2, 3])))
     [1 3]
     """
     check_arraylike("setxor1d", ar1, ar2)
     if size is not None:
-        raise NotImplementedError("setxor1d: size is not supported; use jnp.isin and jnp.where.")
+        return _difference(ar1, ar2, fill_value, size=index(size))
     x, y = _known("setxor1d", ar1, ar2)
     return asarray(np.setxor1d(x, y, assume_unique))
+
+
+@library_function(static_argnames="size")
+def _difference(ar1: Any, ar2: Any, fill_value: Any, *, size: int) -> Any:
+    x, y = [ravel(v) for v in promote_dtypes(ar1, ar2)]
+    both = concatenate([x, y])
+    values, counts = unique(both, return_counts=True, size=typeof(both).size)
+    keep = (counts > 0) & (isin(values, x) != isin(values, y))
+    (at,) = nonzero(keep, size=size, fill_value=-1)
+    found = take(values, at, mode="clip")
+    return where(at >= 0, found, found[:1] if fill_value is None else fill_value).astype(x.dtype)
 
 
 def _known(name: str, *arrays: Any) -> list[np.ndarray]:

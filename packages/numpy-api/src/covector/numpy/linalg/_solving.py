@@ -14,6 +14,7 @@ from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.custom_derivatives import custom_jvp
 from covector.errors import ShapeError
+from covector.lax.linalg.householder import packed_qr
 from covector.numpy import _matrices, _reductions
 from covector.numpy._manipulation import broadcast_to, matrix_transpose, moveaxis, reshape
 from covector.numpy._operands import (
@@ -207,42 +208,68 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """The sign of the determinants, and the logarithm of their absolute value.
 
     Args:
-      method: "lu" or None; "qr" is not offered.
+      method: the factorization to use, "lu" (None, the default) or, for real matrices, "qr".
+
+    Raises:
+      ValueError: ``method`` is another.
+      NotImplementedError: it is "qr", and ``a`` is complex.
 
     >>> print(*jnp.linalg.slogdet(jnp.array([[2.0, 0.0], [0.0, -0.5]])))
     -1.0 0.0
     """
-    if method not in (None, "lu"):
-        raise NotImplementedError(f"slogdet: method must be 'lu' or None, got {method!r}.")
-    return SlogdetResult(*_slogdet(a))
+    if method not in (None, "lu", "qr"):
+        raise ValueError(f"slogdet: method must be 'lu', 'qr' or None, got {method!r}.")
+    return SlogdetResult(*_slogdet(a, method=method or "lu"))
 
 
-@library_function
-def _slogdet(a: Any) -> tuple[Any, Any]:
+@library_function(static_argnames="method")
+def _slogdet(a: Any, *, method: str) -> tuple[Any, Any]:
     a = square_matrices("slogdet", a)
-    return _sign_and_log(a)
+    if method == "lu":
+        return _by_lu(a)
+    if dtypes.is_complex(typeof(a).dtype):
+        raise NotImplementedError("slogdet: the method 'qr' takes real matrices. Use 'lu'.")
+    return _by_qr(a)
 
 
 @custom_jvp
-def _sign_and_log(a: Any) -> tuple[Any, Any]:
+def _by_lu(a: Any) -> tuple[Any, Any]:
     packed, pivots, _ = lax.linalg.lu(a)
-    diagonal = _matrices.diagonal(packed, 0, -2, -1)
+    return _signs_and_logs(packed, _parity(pivots, typeof(a).dtype))
+
+
+@custom_jvp
+def _by_qr(a: Any) -> tuple[Any, Any]:
+    packed, taus = packed_qr(a)
+    # Each reflection that is not the identity turns the sign.
+    turns = where(taus == 0, 1, -1).astype(typeof(a).dtype)
+    return _signs_and_logs(packed, _reductions.prod(turns, -1))
+
+
+def _signs_and_logs(triangular: Any, sign: Any) -> tuple[Any, Any]:
+    """Of the products of a sign and the diagonal of triangular matrices."""
+    diagonal = _matrices.diagonal(triangular, 0, -2, -1)
     size = lax.abs(diagonal)
-    unit = where(size == 0, 0, diagonal / where(size == 0, 1, size)).astype(typeof(a).dtype)
-    sign = _parity(pivots, typeof(a).dtype) * _reductions.prod(unit, -1)
-    return sign, _reductions.sum(lax.log(size), -1)
+    unit = where(size == 0, 0, diagonal / where(size == 0, 1, size)).astype(typeof(diagonal).dtype)
+    return sign * _reductions.prod(unit, -1), _reductions.sum(lax.log(size), -1)
 
 
-@_sign_and_log.defjvp
-def _sign_and_log_jvp(primals: Any, tangents: Any) -> Any:
-    """By the trace of ``inv(a) @ t``: its real part is that of the logarithm."""
-    (a,), (t,) = primals, tangents
-    sign, log = _sign_and_log(a)
-    trace = _matrices.trace(_solve(a, t), 0, -2, -1)
-    if dtypes.is_complex(typeof(a).dtype):
-        rotation = lax.complex(lax.full_like(trace.imag, 0), trace.imag)
-        return (sign, log), (sign * rotation, trace.real)
-    return (sign, log), (lax.full_like(sign, 0), trace)
+def _jvp_of(function: Any) -> Any:
+    def jvp(primals: Any, tangents: Any) -> Any:
+        """By the trace of ``inv(a) @ t``: its real part is that of the logarithm."""
+        (a,), (t,) = primals, tangents
+        sign, log = function(a)
+        trace = _matrices.trace(_solve(a, t), 0, -2, -1)
+        if dtypes.is_complex(typeof(a).dtype):
+            rotation = lax.complex(lax.full_like(trace.imag, 0), trace.imag)
+            return (sign, log), (sign * rotation, trace.real)
+        return (sign, log), (lax.full_like(sign, 0), trace)
+
+    return jvp
+
+
+for _function in (_by_lu, _by_qr):
+    _function.defjvp(_jvp_of(_function))
 
 
 # --- tensors -----------------------------------------------------------------------------------
