@@ -171,12 +171,15 @@ NAMES = ["cholesky", "eigh", "lu", "qr", "svd", "schur", "hessenberg", "eig"]
 
 
 def test_not_finite_and_singular(oracle):
-    snippets = [f"lax.linalg.{name}(x)" for name in [*NAMES, "tridiagonal"]]
-    nans = {"x": np.full((2, 2), np.nan, np.float32)}
-    cases = [Case(s, nans, CLOSE) for s in snippets]
-    cases.append(Case("lax.linalg.cholesky(x)", {"x": -np.eye(2, dtype=np.float32)}))
-    cases.append(Case("lax.linalg.lu(x)", {"x": np.zeros((2, 2), np.float32)}))
-    oracle.compare_many(cases)
+    """In a stack with an ordinary matrix, which is not affected."""
+    partly = np.array([[1, np.nan], [2, 3]])
+    infinite = np.array([[1, np.inf], [np.inf, 1]])
+    matrices = [np.full((2, 2), np.nan), partly, infinite, np.zeros((2, 2)), 2 * np.eye(2)]
+    x = np.stack(matrices).astype(np.float32)
+    calls = [f"{name}(x)" for name in [*NAMES, "tridiagonal"]]
+    calls += ["qr(x, pivoting=True)", "svd(x, algorithm=lax.linalg.SvdAlgorithm.QR)"]
+    calls += ["triangular_solve(x, x)", "eig(x + 0j)", "cholesky(-x)"]
+    oracle.compare_many([Case(f"lax.linalg.{call}", {"x": x}, CLOSE) for call in calls])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -74,6 +74,27 @@ def batch_in_front(primitive: Callable[[], Primitive]) -> Callable[..., Any]:
     return batch
 
 
+def batch_of_right_sides(
+    primitive: Callable[[], Primitive], in_rows: Callable[[dict[str, Any]], bool]
+) -> Callable[..., Any]:
+    """The batching rule of solves, whose last operand is the right side: that of one system for
+    several right sides is one with more columns (or rows, ``in_rows`` of the parameters says)."""
+    in_front = batch_in_front(primitive)
+
+    def batch(axis: Any, args: Any, dims: Any, **params: Any) -> tuple[Any, Any]:
+        *system, b = args
+        if any(d is not None for d in dims[:-1]):
+            return in_front(axis, args, dims, **params)
+        place = typeof(b).ndim - (2 if in_rows(params) else 1)
+        b = move_batch_axis(b, axis.size, dims[-1], place)
+        shape = typeof(b).shape
+        merged = (*shape[: place - 1], shape[place - 1] * shape[place], *shape[place + 1 :])
+        out = primitive().bind(*system, lax.reshape(b, merged), **params)
+        return lax.reshape(out, shape), place
+
+    return batch
+
+
 # --- operations -----------------------------------------------------------------------------------
 
 

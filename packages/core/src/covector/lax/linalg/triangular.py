@@ -12,7 +12,7 @@ from covector._trace.primitive import Linear, Primitive
 from covector._trace.trace import typeof
 from covector.lax.linalg import _kernels
 from covector.lax.linalg._matrix import (
-    batch_in_front,
+    batch_of_right_sides,
     conjugate,
     lower_part,
     product,
@@ -176,5 +176,7 @@ triangular_solve_p = Primitive(
     lower=_lower,
     jvp=_jvp,
     transpose=_transpose,
-    batch=batch_in_front(lambda: triangular_solve_p),
+    batch=batch_of_right_sides(
+        lambda: triangular_solve_p, in_rows=lambda params: not params["left_side"]
+    ),
 )

@@ -12,7 +12,7 @@ from covector._trace.primitive import Linear, Primitive
 from covector._trace.trace import typeof
 from covector.lax.elementwise import scale
 from covector.lax.linalg import _kernels
-from covector.lax.linalg._matrix import batch_in_front, check_matrix, spread
+from covector.lax.linalg._matrix import batch_of_right_sides, check_matrix, spread
 
 _NAMES = ("dl", "d", "du", "b")
 
@@ -133,5 +133,5 @@ tridiagonal_solve_p = Primitive(
     lower=_kernels.lower_on("tridiagonal_solve", cpu=_gtsv, gpu=_on_gpu),
     jvp=_jvp,
     transpose=_transpose,
-    batch=batch_in_front(lambda: tridiagonal_solve_p),
+    batch=batch_of_right_sides(lambda: tridiagonal_solve_p, in_rows=lambda params: False),
 )
