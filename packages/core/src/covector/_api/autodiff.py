@@ -79,6 +79,8 @@ def value_and_grad(
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         try:
+            if check_tracer_leaks.value:
+                return without_leaks(function_name(fun), evaluate, args, kwargs)
             return evaluate(args, kwargs)
         except Exception as error:
             raise hide_frames(error)  # noqa: B904  the same error, shorter
@@ -238,10 +240,10 @@ def as_array(x: Any) -> Any:
     """``x`` as an array or tracer (a Python or NumPy number becomes an array)."""
     if hasattr(x, "aval") or is_float0(x):
         return x
-    from covector.lax.elementwise import convert_element_type
+    from covector.lax.convert import convert_type
 
     aval = typeof(x)
-    return convert_element_type(x, aval.dtype, weak_type=aval.weak_type)
+    return convert_type(x, aval.dtype, weak_type=aval.weak_type)
 
 
 def _finish_cotangent(tracer: Any, cotangents: dict[int, Any], primal: Any) -> Any:

@@ -37,7 +37,7 @@ def dtype(x: Any) -> Any:
 # --- convert_element_type -------------------------------------------------------------------------
 
 
-def convert_element_type(operand: Any, new_dtype: Any, *, weak_type: bool = False) -> Any:
+def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     """``operand`` with its elements converted to ``new_dtype``.
 
     A float becomes an integer by cutting its fraction off; out of range it becomes the nearest
@@ -45,7 +45,6 @@ def convert_element_type(operand: Any, new_dtype: Any, *, weak_type: bool = Fals
 
     Args:
       new_dtype: a dtype, or what names one.
-      weak_type: whether the result's type is weak (for Covector's own use).
 
     Raises:
       TypeError: ``operand`` is no array, or ``new_dtype`` no dtype of arrays.
@@ -55,6 +54,11 @@ def convert_element_type(operand: Any, new_dtype: Any, *, weak_type: bool = Fals
     >>> int(covector.lax.convert_element_type(2.7, "int32"))
     2
     """
+    return convert_type(operand, new_dtype, weak_type=False)
+
+
+def convert_type(operand: Any, new_dtype: Any, *, weak_type: bool) -> Any:
+    """`convert_element_type`, and whether the result's type is weak."""
     if type(new_dtype) is not np.dtype or new_dtype.itemsize == 8:
         new_dtype = _user_dtype(new_dtype, "convert_element_type")
     aval = typeof(operand)

@@ -31,6 +31,7 @@ from covector.lax.compare import eq, ge, lower_extremum, select_n_p, zero_unless
 from covector.lax.complex_numbers import complex, imag, real
 from covector.lax.convert import convert_element_type as convert_element_type
 from covector.lax.convert import convert_element_type_p as convert_element_type_p
+from covector.lax.convert import convert_type as convert_type
 from covector.lax.convert import kind_changes_need_care as kind_changes_need_care
 
 # --- products in linear code ----------------------------------------------------------------------
@@ -192,7 +193,7 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     if out_dtype is None:
         return mul_p.bind(x, y)
     weak = typeof(x).weak_type and typeof(y).weak_type
-    x, y = (convert_element_type(v, out_dtype, weak_type=weak) for v in (x, y))
+    x, y = (convert_type(v, out_dtype, weak_type=weak) for v in (x, y))
     return mul_p.bind(x, y)
 
 

@@ -115,7 +115,7 @@ def zeros_of(aval: ShapedArray) -> Any:
 
 def full_of(aval: ShapedArray, value: Any) -> Any:
     """An array of a type, filled with one Python number."""
-    from covector.lax.convert import convert_element_type
+    from covector.lax.convert import convert_type
     from covector.lax.shape import broadcast_in_dim_p
 
     if aval.dtype == dtypes.float0:
@@ -123,7 +123,7 @@ def full_of(aval: ShapedArray, value: Any) -> Any:
     scalar = np.asarray(value).astype(aval.dtype)[()]
     filled = broadcast_in_dim_p.bind(scalar, shape=aval.shape, broadcast_dimensions=())
     if aval.weak_type:
-        return convert_element_type(filled, aval.dtype, weak_type=True)
+        return convert_type(filled, aval.dtype, weak_type=True)
     return filled
 
 

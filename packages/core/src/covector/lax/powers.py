@@ -24,7 +24,7 @@ from covector.lax._nary import (
 from covector.lax.accuracy import bind, lower_with_accuracy
 from covector.lax.bitwise import and_p
 from covector.lax.compare import eq, lt, select_n_p, zero_unless
-from covector.lax.convert import convert_element_type
+from covector.lax.convert import convert_element_type, convert_type
 from covector.lax.elementwise import abs, add, add_any, div, mul, neg, scale, sub, unscale
 
 # --- whole powers ---------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def _pow_slope_in_base(x: Any, y: Any) -> Any:
     one = scalar_like(y, 1)
     is_zero = eq(y, scalar_like(y, 0))
     power = pow_p.bind(x, select_n_p.bind(is_zero, sub(y, one), one))
-    return mul(convert_element_type(y, typeof(x).dtype, weak_type=typeof(y).weak_type), power)
+    return mul(convert_type(y, typeof(x).dtype, weak_type=typeof(y).weak_type), power)
 
 
 def _pow_slope_in_exponent(x: Any, y: Any, out: Any) -> Any:

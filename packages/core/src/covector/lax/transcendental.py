@@ -18,7 +18,7 @@ from covector.lax.arctangent import lower_atan, lower_real_atan2
 from covector.lax.barriers import stop_gradient
 from covector.lax.compare import eq, lt, select_n_p, zero_unless
 from covector.lax.complex_numbers import complex, imag, real
-from covector.lax.convert import convert_element_type
+from covector.lax.convert import convert_type
 from covector.lax.elementwise import abs, add, div, max, mul, neg, scale, sub, unscale
 from covector.lax.powers import pow, reciprocal, rsqrt, sqrt, square
 
@@ -272,7 +272,7 @@ def _atan2_slope(numerator: Any, x: Any, y: Any) -> Any:
     """``numerator / (x**2 + y**2)``, with all lengths in units of the longest."""
     unit = stop_gradient(max(abs(x), abs(y)))
     is_infinite = eq(unit, scalar_like(unit, math.inf))
-    unit = convert_element_type(unit, typeof(x).dtype, weak_type=typeof(unit).weak_type)
+    unit = convert_type(unit, typeof(x).dtype, weak_type=typeof(unit).weak_type)
     squares = add(square(div(x, unit)), square(div(y, unit)))
     slope = mul(div(div(numerator, unit), squares), reciprocal(unit))
     return zero_unless(eq(is_infinite, False), slope)

@@ -20,6 +20,7 @@ from covector._trace.trace import is_arraylike, typeof
 from covector.errors import ShapeError
 from covector.image._methods import WEIGHTS, ResizeMethod, keys_cubic
 from covector.lax._axes import canonical_axis, int_tuple
+from covector.lax.convert import convert_type
 from covector.lax.precision import Precision
 
 
@@ -194,7 +195,7 @@ def _scale_and_translate(
 def _inexact(x: Any) -> Any:
     aval = typeof(x)
     dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(aval.dtype))
-    return lax.convert_element_type(x, dtype, weak_type=aval.weak_type)
+    return convert_type(x, dtype, weak_type=aval.weak_type)
 
 
 def _resampled(

@@ -8,6 +8,7 @@ from typing import Any
 from covector import lax
 from covector._ir import dtypes
 from covector._trace.trace import is_arraylike, typeof
+from covector.lax.convert import convert_type
 
 
 def check_arraylike(name: str, *operands: Any) -> None:
@@ -24,7 +25,7 @@ def to_inexact(x: Any) -> Any:
     """``x`` in a floating-point or complex dtype: its own, if that is one."""
     aval = typeof(x)
     dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(aval.dtype))
-    return lax.convert_element_type(x, dtype, weak_type=aval.weak_type)
+    return convert_type(x, dtype, weak_type=aval.weak_type)
 
 
 def strong(x: Any) -> Any:

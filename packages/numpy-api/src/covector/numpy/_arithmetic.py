@@ -9,6 +9,7 @@ from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
+from covector.lax.convert import convert_type
 from covector.numpy import _operands
 from covector.numpy._operands import (
     Array,
@@ -382,10 +383,10 @@ def _round(a: Any, *, decimals: int) -> Any:
         return _to_even(a)
     # Half precision cannot hold the shifted number exactly enough.
     wide = np.dtype("float32") if dtype.itemsize == 2 else dtype
-    x = lax.convert_element_type(a, wide, weak_type=typeof(a).weak_type)
+    x = convert_type(a, wide, weak_type=typeof(a).weak_type)
     factor = scalar(10.0**decimals, wide)
     x = lax.div(_to_even(lax.mul(x, factor)), factor)
-    return lax.convert_element_type(x, dtype, weak_type=typeof(a).weak_type)
+    return convert_type(x, dtype, weak_type=typeof(a).weak_type)
 
 
 def clip(
@@ -446,9 +447,7 @@ def _if_complex(compute: Any, otherwise: Any) -> Any:
 
 def _no_imaginary_part(x: Any) -> Any:
     aval = typeof(x)
-    return lax.convert_element_type(
-        full_shape(zero(aval.dtype), x), aval.dtype, weak_type=aval.weak_type
-    )
+    return convert_type(full_shape(zero(aval.dtype), x), aval.dtype, weak_type=aval.weak_type)
 
 
 @library_function
@@ -696,7 +695,7 @@ def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
         (lax.eq(x, infinity), largest if posinf is None else posinf),
         (lax.eq(x, lax.neg(infinity)), -largest if neginf is None else neginf),
     ):
-        value = lax.convert_element_type(value, dtype, weak_type=typeof(x).weak_type)
+        value = convert_type(value, dtype, weak_type=typeof(x).weak_type)
         shape = _operands.common_shape("nan_to_num", typeof(x).shape, typeof(value).shape)
         found, value, x = [_operands.broadcast_to_shape(v, shape) for v in (found, value, x)]
         x = lax.select(found, value, x)

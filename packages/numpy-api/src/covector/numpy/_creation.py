@@ -22,6 +22,7 @@ from covector._run.client import default_device
 from covector._run.transfer import put_on_device
 from covector._trace.trace import Tracer, staging_state, typeof
 from covector._tree.registry import dispatch_registry, registry
+from covector.lax.convert import convert_type
 from covector.numpy import _operands
 from covector.numpy._operands import (
     Array,
@@ -313,7 +314,7 @@ def _full(
     if small and not staging_state.value:
         filled = from_host(np.full(shape, _converted(value, dtype)), None, weak)
     else:
-        value = lax.convert_element_type(value, dtype, weak_type=weak)
+        value = convert_type(value, dtype, weak_type=weak)
         _operands.common_shape(name, typeof(value).shape, shape)
         filled = broadcast_to_shape(value, shape) if typeof(value).shape != shape else value
         if not hasattr(filled, "aval"):

@@ -17,6 +17,7 @@ from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import is_arraylike, typeof
 from covector.errors import ShapeError
+from covector.lax.convert import convert_type
 from covector.numpy import _arithmetic, _indexing
 from covector.numpy._creation import asarray, ones_like
 from covector.numpy._index_block import (
@@ -289,20 +290,20 @@ def _update(
     if form[0] == "arrays":
         new = _scattered(getattr(lax, scatter), part, arrays, values, form[1], block, mode, hints)
     elif form[0] == "block" and 0 in form[1] and 0 not in block.shape:  # x.at[False]
-        return lax.convert_element_type(x, aval.dtype, weak_type=aval.weak_type)
+        return convert_type(x, aval.dtype, weak_type=aval.weak_type)
     elif form[0] == "block":
         new = combine(part, lax.reshape(broadcast_values(values, form[1]), block.shape))
     else:
         new = _selected(combine, part, masks[0], values, *form[1:])
     out = write_block(x, new, place, block)
-    return lax.convert_element_type(out, aval.dtype, weak_type=aval.weak_type)
+    return convert_type(out, aval.dtype, weak_type=aval.weak_type)
 
 
 def _as_dtype_of(x: Any, values: Any) -> Any:
     """Values converted; of complex ones the real part where ``x`` is real."""
     if dtypes.is_complex(typeof(values).dtype) and not dtypes.is_complex(typeof(x).dtype):
         values = lax.real(values)
-    return lax.convert_element_type(values, typeof(x).dtype, weak_type=typeof(x).weak_type)
+    return convert_type(values, typeof(x).dtype, weak_type=typeof(x).weak_type)
 
 
 def broadcast_values(values: Any, shape: Shape) -> Any:
@@ -421,4 +422,4 @@ def _checked_result(result: Any, operand: Any) -> Any:
             f"x.at[...].apply: the function must keep shape and dtype, but it made "
             f"{aval.str_short()} of {expected.str_short()}."
         )
-    return lax.convert_element_type(result, expected.dtype, weak_type=expected.weak_type)
+    return convert_type(result, expected.dtype, weak_type=expected.weak_type)

@@ -18,6 +18,7 @@ from covector._ir import dtypes
 from covector._run.array import Array
 from covector._trace.trace import Tracer, is_arraylike, typeof
 from covector.errors import ShapeError, warn_user
+from covector.lax.convert import convert_type
 
 ndarray = Array  # what isinstance(x, jnp.ndarray) asks for, traced arrays included
 ComplexWarning = np.exceptions.ComplexWarning
@@ -161,7 +162,7 @@ def _convert(operands: Sequence[Any], adjust: Callable[[np.dtype], np.dtype]) ->
     dtype = dtypes.canonicalize_dtype(adjust(common))
     # Of equal dtypes, one that is not weak decides for the result, without a conversion.
     return [
-        x if a.dtype == dtype else lax.convert_element_type(x, dtype, weak_type=weak)
+        x if a.dtype == dtype else convert_type(x, dtype, weak_type=weak)
         for x, a in zip(operands, avals, strict=True)
     ]
 
@@ -250,4 +251,4 @@ def zero(dtype: Any) -> Any:
 def scalar(value: Any, dtype: Any) -> Any:
     """A number as a constant of a dtype: a weak one, so that it decides nothing about results."""
     constant = np.asarray(value).astype(dtype)[()]
-    return lax.convert_element_type(constant, dtype, weak_type=not dtypes.is_bool(dtype))
+    return convert_type(constant, dtype, weak_type=not dtypes.is_bool(dtype))

@@ -14,6 +14,7 @@ from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
+from covector.lax.convert import convert_type
 from covector.numpy._operands import (
     Array,
     ArrayLike,
@@ -48,7 +49,7 @@ def contract(
     out = lax.dot_general(
         lhs, rhs, (contracting, batch), precision=precision, preferred_element_type=dtype
     )
-    return lax.convert_element_type(out, dtype, weak_type=weak)
+    return convert_type(out, dtype, weak_type=weak)
 
 
 def _scaled(lhs: Any, rhs: Any, preferred_element_type: Any) -> Any:

@@ -12,6 +12,7 @@ from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import Tracer, typeof
 from covector.errors import ConcretizationTypeError
+from covector.lax.convert import convert_type
 from covector.numpy import _reductions
 from covector.numpy._creation import asarray
 from covector.numpy._operands import (
@@ -71,8 +72,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     shape = common_shape("where", *[typeof(v).shape for v in (mask, x, y)])
     mask = mask if typeof(mask).ndim == 0 else broadcast_to_shape(mask, shape)
     on_true, on_false = [
-        broadcast_to_shape(lax.convert_element_type(v, typeof(v).dtype, weak_type=weak), shape)
-        for v in (x, y)
+        broadcast_to_shape(convert_type(v, typeof(v).dtype, weak_type=weak), shape) for v in (x, y)
     ]
     return lax.select(mask, on_true, on_false)
 

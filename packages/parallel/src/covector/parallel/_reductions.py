@@ -16,6 +16,7 @@ from covector._trace.stage import stage_rule
 from covector._trace.trace import Tracer, typeof
 from covector._transform.batch import NamedAxis
 from covector.lax._region import lower_with_region
+from covector.lax.convert import convert_type
 from covector.lax.elementwise import scale
 from covector.lax.filling import full_of
 from covector.parallel._devices import device_groups, group_attributes
@@ -135,12 +136,12 @@ def _divide(x: Any, count: Any) -> Any:
         return x / count
     aval = typeof(x)
     if not dtypes.is_inexact(aval.dtype):
-        x = lax.convert_element_type(
+        x = convert_type(
             x, dtypes.scalar_dtype(float), weak_type=aval.weak_type and aval.dtype != np.bool_
         )
     scalar = typeof(x).update(shape=())
     if hasattr(count, "aval"):
-        return lax.div(x, lax.convert_element_type(count, scalar.dtype, weak_type=scalar.weak_type))
+        return lax.div(x, convert_type(count, scalar.dtype, weak_type=scalar.weak_type))
     return lax.div(x, full_of(scalar, count))
 
 

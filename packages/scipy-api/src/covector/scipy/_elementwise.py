@@ -15,6 +15,7 @@ from covector import lax
 from covector._ir import dtypes
 from covector._trace.trace import is_arraylike, typeof
 from covector.custom_derivatives import custom_jvp
+from covector.lax.convert import convert_type
 from covector.lax.elementwise import scale
 
 
@@ -31,7 +32,7 @@ def promote_inexact(name: str, *operands: Any) -> list[Any]:
         tuple([a.dtype for a in avals]), tuple([a.weak_type for a in avals])
     )
     dtype = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(common))
-    promoted = [lax.convert_element_type(x, dtype, weak_type=weak) for x in operands]
+    promoted = [convert_type(x, dtype, weak_type=weak) for x in operands]
     return promoted if len({a.shape for a in avals}) == 1 else [*jnp.broadcast_arrays(*promoted)]
 
 
@@ -59,7 +60,7 @@ def with_slopes(value: Callable[..., Any], *slopes: Callable[..., Any]) -> Calla
         narrow = dtypes.is_float(dtype) and dtype.itemsize < 4
         wide = np.dtype("float32") if narrow else dtype
         out = function(*[lax.convert_element_type(x, wide) for x in operands])
-        return lax.convert_element_type(out, dtype, weak_type=weak)
+        return convert_type(out, dtype, weak_type=weak)
 
     return compute
 
