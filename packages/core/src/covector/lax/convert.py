@@ -184,8 +184,9 @@ def _abstract_bitcast(aval: ShapedArray, *, new_dtype: Any) -> ShapedArray:
 
 def _batch_bitcast(axis: Any, args: Any, dims: Any, *, new_dtype: Any) -> tuple[Any, int]:
     x, to = args[0], dims[0]
-    if dtypes.itemsize_bits(typeof(x).dtype) != dtypes.itemsize_bits(new_dtype):
-        x, to = move_batch_axis(x, axis.size, to, 0), 0  # the last axis comes or goes
+    widens = dtypes.itemsize_bits(new_dtype) > dtypes.itemsize_bits(typeof(x).dtype)
+    if widens and to == typeof(x).ndim - 1:
+        x, to = move_batch_axis(x, axis.size, to, 0), 0  # the last axis, which holds pieces, goes
     return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), to
 
 

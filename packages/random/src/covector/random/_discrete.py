@@ -1,4 +1,4 @@
-"""Choices between few things: `bernoulli`, `categorical`."""
+"""Discrete distributions: `bernoulli`, `rademacher`, `geometric`, `categorical`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from covector.lax.filling import place
 from covector.random._arguments import array_of, check_parameters, shape_of, single_key
 from covector.random._continuous import gumbel_mode, gumbel_numbers
 from covector.random._implementation import KeyImplementation, Shape
+from covector.random._layout import from_work_shape
+from covector.random._sampling import Source, check_real, integer_dtype, scalar
 from covector.random._uniform import broadcast_parameter, unit_interval
 
 
@@ -60,6 +62,79 @@ def _bernoulli(
     coarse, fine = lax.unstack(unit_interval(data, implementation, (2, *shape), dtype))
     epsilon = np.asarray(dtypes.finfo(dtype).eps).astype(dtype)[()]
     return lax.lt(lax.mul(fine, epsilon), lax.sub(p, coarse))
+
+
+def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """1 and -1, equally likely.
+
+    Args:
+      key: a typed key, or a plain one of shape ``(2,)``.
+      shape: of the result.
+      dtype: of the result, an integer type by default.
+
+    Raises:
+      TypeError: ``key`` is no key, or ``shape`` no sequence of integers.
+
+    >>> from covector import random
+    >>> random.rademacher(random.key(0), (4,))
+    Array([-1, -1,  1,  1], dtype=int32)
+    """
+    implementation, data, _ = single_key("rademacher", key)
+    if dtype is None:
+        dtype = dtypes.scalar_dtype(int)
+    dtype = dtypes.check_user_dtype(dtype, "rademacher")
+    drawn = _rademacher(data, implementation, shape_of("rademacher", shape), dtype)
+    return place(drawn, out_sharding)
+
+
+@library_function(static_argnums=(1, 2, 3))
+def _rademacher(data: Any, implementation: KeyImplementation, shape: Shape, dtype: np.dtype) -> Any:
+    work_shape = implementation.work_shape(shape)
+    return from_work_shape(Source(data, implementation).sign(work_shape, dtype), shape)
+
+
+def geometric(
+    key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """How many independent trials it takes to succeed, each with probability ``p``.
+
+    Args:
+      key: a typed key, or a plain one of shape ``(2,)``.
+      p: probabilities above 0.
+      shape: of the result, to which ``p`` broadcasts; the shape of ``p`` by default.
+      dtype: an integer type.
+
+    Raises:
+      TypeError: ``key`` is no key, or ``shape`` no sequence of integers.
+      ValueError: ``dtype`` is no integer type, or ``p`` does not broadcast to ``shape``.
+
+    >>> from covector import random
+    >>> random.geometric(random.key(0), 0.3, (4,))
+    Array([1, 1, 4, 3], dtype=int32)
+    """
+    implementation, data, _ = single_key("geometric", key)
+    dtype = integer_dtype("geometric", dtype)
+    shape = None if shape is None else shape_of("geometric", shape)
+    shape = check_parameters("geometric", shape, p=p)
+    check_real("geometric", "p", p)
+    return place(_geometric(data, p, implementation, shape, dtype), out_sharding)
+
+
+@library_function(static_argnums=(2, 3, 4))
+def _geometric(
+    data: Any, p: Any, implementation: KeyImplementation, shape: Shape, dtype: np.dtype
+) -> Any:
+    """The inverse of the distribution function."""
+    work = dtypes.to_inexact_dtype(typeof(p).dtype)
+    p, one = lax.convert_element_type(p, work), scalar(1, work)
+    scalar_p = not typeof(p).ndim
+    work_shape = implementation.work_shape(shape) if scalar_p else shape
+    unit = Source(data, implementation).unit(work_shape, work)
+    unit = lax.select(lax.eq(unit, scalar(0, work)), lax.full_like(unit, 1), unit)
+    log_failure = broadcast_parameter(lax.log1p(lax.neg(p)), shape)
+    drawn = lax.add(lax.floor(lax.div(lax.log(unit), log_failure)), one)
+    drawn = lax.convert_element_type(drawn, dtype)
+    return from_work_shape(drawn, shape) if scalar_p else drawn
 
 
 def categorical(

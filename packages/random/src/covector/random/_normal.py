@@ -41,16 +41,22 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
 @library_function(static_argnums=(1, 2, 3))
 def _normal(data: Any, implementation: KeyImplementation, shape: Shape, dtype: np.dtype) -> Any:
     work_shape = implementation.work_shape(shape)
+    return from_work_shape(normal_numbers(data, implementation, work_shape, dtype), shape)
+
+
+def normal_numbers(
+    data: Any, implementation: KeyImplementation, shape: Shape, dtype: np.dtype
+) -> Any:
+    """Real or complex numbers, in library code."""
     if not dtypes.is_complex(dtype):
-        return from_work_shape(_real_normal(data, implementation, work_shape, dtype), shape)
+        return _real_normal(data, implementation, shape, dtype)
     part = dtypes.to_real_dtype(dtype)
     real, imaginary = [
-        _real_normal(key, implementation, work_shape, part)
+        _real_normal(key, implementation, shape, part)
         for key in lax.unstack(implementation.split(data, (2,)))
     ]
-    number = lax.complex(real, imaginary)
     root = np.asarray(math.sqrt(2)).astype(dtype)[()]
-    return from_work_shape(lax.div(number, root), shape)
+    return lax.div(lax.complex(real, imaginary), root)
 
 
 def _real_normal(

@@ -84,7 +84,7 @@ def _shuffled(data: Any, x: Any, implementation: KeyImplementation, axis: int) -
 @library_function(static_argnums=(2, 3))
 def _permuted(data: Any, x: Any, implementation: KeyImplementation, axis: int) -> Any:
     order = _permuted_numbers(data, implementation, typeof(x).shape[axis])
-    return _take(x, order, axis)
+    return take(x, order, axis)
 
 
 def _shuffle(data: Any, x: Any, implementation: KeyImplementation, axis: int) -> Any:
@@ -98,7 +98,7 @@ def _shuffle(data: Any, x: Any, implementation: KeyImplementation, axis: int) ->
     return x
 
 
-def _take(x: Any, indices: Any, axis: int) -> Any:
+def take(x: Any, indices: Any, axis: int) -> Any:
     """The elements of ``x`` at ``indices``, which are in bounds, along ``axis``."""
     shape, rank = typeof(x).shape, typeof(indices).ndim
     after = range(axis + rank, axis + rank + len(shape) - axis - 1)
@@ -179,7 +179,7 @@ def _chosen(key: Any, count: int, shape: Shape, replace: bool, p: Any, mode: str
 
 @library_function(static_argnums=(2,))
 def _elements(a: Any, indices: Any, axis: int) -> Any:
-    return _take(a, indices, axis)
+    return take(a, indices, axis)
 
 
 @library_function(static_argnums=(1, 2, 3))
@@ -211,7 +211,7 @@ def _search(ordered: Any, x: Any) -> Any:
     def narrow(_: Any, ends: tuple[Any, Any]) -> tuple[Any, Any]:
         low, high = ends
         middle = lax.shift_right_logical(lax.add(low, high), one)
-        below = lax.lt(_take(ordered, middle, 0), x)
+        below = lax.lt(take(ordered, middle, 0), x)
         return lax.select(below, lax.add(middle, one), low), lax.select(below, high, middle)
 
     ends = lax.full(shape, 0, dtype), lax.full(shape, count, dtype)
