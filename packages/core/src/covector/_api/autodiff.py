@@ -79,8 +79,6 @@ def value_and_grad(
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         try:
-            if check_tracer_leaks.value:
-                return without_leaks(function_name(fun), evaluate, args, kwargs)
             return evaluate(args, kwargs)
         except Exception as error:
             raise hide_frames(error)  # noqa: B904  the same error, shorter
