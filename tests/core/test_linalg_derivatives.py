@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from core import primitive_checks as checks
 from covector import lax
+from covector._config import annihilating_zeros
 from covector.lax import linalg
 
 RNG = np.random.default_rng(8)
@@ -190,6 +191,11 @@ def test_smooth_functions_of_equal_values(name):
 def test_gradient_of_norm_at_equal_singular_values():
     a = np.diag([1.0, 1.0, 2.0, 3.0]).astype(np.float32)
     np.testing.assert_allclose(covector.grad(reconstruction_norm)(a), a / np.sqrt(15), atol=1e-6)
+
+
+def test_without_annihilating_zeros_equal_eigenvalues_give_nan():
+    with annihilating_zeros(False):
+        assert np.isnan(covector.grad(projected)(np.diag([1.0, 1, 3, 3]))).all()
 
 
 def test_gradient_of_a_component_of_an_eigenvector():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from covector import lax
+from covector._config import annihilating_zeros
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
 from covector._trace.primitive import Primitive
@@ -196,21 +197,26 @@ def inverse_gaps(w: Any, x: Any) -> Any:
     """``1 / (w[j] - w[i])`` at row i and column j, for matrices like ``x``.
 
     Zero on the diagonal, and where the two are equal but for the rounding of a factorization: a
-    quotient of 0 by 0, that the limit of the numerator would decide.
+    quotient of 0 by 0 whose limit the numerator does not tell. (There it is infinite, and what
+    follows nan, without the flag `annihilating_zeros`.)
     """
-    values = lax.stop_gradient(w)
-    size = typeof(w).shape[-1]
-    eps = np.finfo(real_dtype(typeof(w).dtype)).eps
-    largest = lax.reduce_max(lax.abs(values), (typeof(w).ndim - 1,))
-    tolerance = lax.mul(largest, np.asarray(size * eps, typeof(largest).dtype))
     gaps = lax.sub(_spread(w, x, -1), _spread(w, x, -2))
-    distance = lax.abs(lax.stop_gradient(gaps))
-    equal = lax.le(
-        distance,
-        lax.broadcast_in_dim(tolerance, typeof(gaps).shape, tuple(range(typeof(w).ndim - 1))),
-    )
-    inverse = lax.div(lax.full_like(gaps, 1), lax.select(equal, lax.full_like(gaps, 1), gaps))
-    return lax.select(equal, lax.full_like(gaps, 0), inverse)
+    ones, zeros = lax.full_like(gaps, 1), lax.full_like(gaps, 0)
+    if annihilating_zeros.value:
+        distance = lax.abs(lax.stop_gradient(gaps))
+        tolerance = _rounding(lax.stop_gradient(w))
+        stack = tuple(range(typeof(w).ndim - 1))
+        equal = lax.le(distance, lax.broadcast_in_dim(tolerance, typeof(distance).shape, stack))
+    else:
+        equal = lax.ne(diagonal_part(ones), zeros)
+    return lax.select(equal, zeros, lax.div(ones, lax.select(equal, ones, gaps)))
+
+
+def _rounding(w: Any) -> Any:
+    """The error of the eigenvalues ``w`` of each matrix."""
+    size, eps = typeof(w).shape[-1], np.finfo(real_dtype(typeof(w).dtype)).eps
+    largest = lax.reduce_max(lax.abs(w), (typeof(w).ndim - 1,))
+    return lax.mul(largest, np.asarray(size * eps, typeof(largest).dtype))
 
 
 def crop(x: Any, rows: int, columns: int) -> Any:
