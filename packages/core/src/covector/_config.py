@@ -86,14 +86,14 @@ allow_f16_reductions = Flag(
     "allow_f16_reductions",
     True,
     BOOLEAN,
-    "Allow sums of 16-bit floats to be accumulated in 16 bits.",
+    "No effect. In JAX: allow sums of 16-bit floats to be accumulated in 16 bits.",
     in_key=True,
 )
 softmax_custom_jvp = Flag(
     "softmax_custom_jvp",
     False,
     BOOLEAN,
-    "Differentiate softmax by a rule of its own.",
+    "No effect. In JAX: differentiate softmax by a rule of its own.",
     in_key=True,
 )
 annihilating_zeros = Flag(
@@ -230,13 +230,13 @@ tracer_error_num_traceback_frames = Flag(
     "tracer_error_num_traceback_frames",
     5,
     INTEGER,
-    "Frames shown in an error for the place where a leaked tracer was made.",
+    "No effect. In JAX: frames shown in an error for the place where a leaked tracer was made.",
 )
 pprint_use_color = Flag(
     "pprint_use_color",
     True,
     BOOLEAN,
-    "Use color when a program is printed to a terminal.",
+    "No effect. In JAX: use color when a program is printed to a terminal.",
 )
 
 # --- Devices and transfers -------------------------------------------------------------------
@@ -286,7 +286,7 @@ cpu_collectives_implementation = Flag(
     "cpu_collectives_implementation",
     "gloo",
     optional(choice("gloo", "mpi", "none")),
-    "Library for collectives between CPU processes.",
+    "No effect. In JAX: library for collectives between CPU processes.",
 )
 cuda_visible_devices = Flag(
     "cuda_visible_devices",
@@ -420,7 +420,8 @@ include_full_tracebacks_in_locations = Flag(
     "include_full_tracebacks_in_locations",
     True,
     BOOLEAN,
-    "Put the whole call stack, not only the user's line, into the locations of a lowered program.",
+    "No effect. In JAX: put the whole call stack, not only the user's line, into the locations "
+    "of a lowered program.",
 )
 
 # --- Sharding and interoperation -------------------------------------------------------------
@@ -429,21 +430,22 @@ auto_pcast = Flag(
     "auto_pcast",
     True,
     BOOLEAN,
-    "In shard_map, convert values that are equal on all devices to varying ones where needed.",
+    "No effect. In JAX: in shard_map, convert values that are equal on all devices to varying "
+    "ones where needed.",
     in_key=True,
 )
 remove_size_one_mesh_axis_from_type = Flag(
     "remove_size_one_mesh_axis_from_type",
     False,
     BOOLEAN,
-    "Leave mesh axes of size one out of array types.",
+    "No effect. In JAX: leave mesh axes of size one out of array types.",
     in_key=True,
 )
 jax2tf_associative_scan_reductions = Flag(
     "jax2tf_associative_scan_reductions",
     False,
     BOOLEAN,
-    "Lower cumulative operations to associative scans.",
+    "No effect. In JAX: lower cumulative operations to associative scans.",
     in_key=True,
 )
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from covector._api.float0 import is_float0
 from covector._api.tracing import argument_avals, function_name
+from covector._config import check_tracer_leaks
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray, short_dtype_name
 from covector._ir.source import hide_frames
 from covector._run.client import default_device
 from covector._run.transfer import put_on_device
+from covector._trace.leaks import without_leaks
 from covector._trace.trace import current_trace_state, staging_state, typeof, use_trace
 from covector._transform.jvp import JVPTrace, JVPTracer, zeros
 from covector._transform.linearize import LinearizeTrace
@@ -79,6 +81,8 @@ def value_and_grad(
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         try:
+            if check_tracer_leaks.value:
+                return without_leaks(function_name(fun), evaluate, args, kwargs)
             return evaluate(args, kwargs)
         except Exception as error:
             raise hide_frames(error)  # noqa: B904  the same error, shorter

@@ -38,7 +38,25 @@ def device_put(
         places = flatten_axes("device_put device", tree, device)
     if any(isinstance(p, _jaxlib.NamedSharding) for p in places):
         _check_axes_are_visible(leaves, tree, places)
-    return tree.unflatten([_put(v, p) for v, p in zip(leaves, places, strict=True)])
+    with explicit("explicit_device_put"):
+        return tree.unflatten([_put(v, p) for v, p in zip(leaves, places, strict=True)])
+
+
+class explicit:
+    """Context manager: transfers are asked for, which the transfer guards tell from others."""
+
+    __slots__ = ("kind", "old")
+
+    def __init__(self, kind: str):
+        self.kind = kind
+
+    def __enter__(self) -> None:
+        guards = _jaxlib.guard_lib.thread_local_state()
+        self.old = getattr(guards, self.kind)
+        setattr(guards, self.kind, True)
+
+    def __exit__(self, *exc: Any) -> None:
+        setattr(_jaxlib.guard_lib.thread_local_state(), self.kind, self.old)
 
 
 def _is_place(x: Any) -> bool:
@@ -83,12 +101,13 @@ def device_get(x: Any) -> Any:
     'float32'
     """
     leaves, tree = dispatch_registry.flatten(x)
-    for v in leaves:
-        if isinstance(v, ArrayImpl) and v.is_fully_addressable:
-            v.copy_to_host_async()
-    return tree.unflatten(
-        [np.asarray(v) if isinstance(v, (ArrayImpl, Tracer)) else v for v in leaves]
-    )
+    with explicit("explicit_device_get"):
+        for v in leaves:
+            if isinstance(v, ArrayImpl) and v.is_fully_addressable:
+                v.copy_to_host_async()
+        return tree.unflatten(
+            [np.asarray(v) if isinstance(v, (ArrayImpl, Tracer)) else v for v in leaves]
+        )
 
 
 def copy_to_host_async(x: Any) -> Any:

@@ -25,7 +25,7 @@ from covector._api.tracing import (
     make_jaxpr,
     stage_function,
 )
-from covector._config import disable_jit, trace_context
+from covector._config import disable_jit, explain_cache_misses, no_tracing, trace_context
 from covector._ir.jaxpr import ClosedJaxpr
 from covector._ir.source import hide_frames
 from covector._run.dispatch import execute, fast_path, put_fallback, weakly_referable
@@ -230,6 +230,10 @@ class _Jit:
         key = (self.library, static_key, tree, avals, trace_context())
         staged = self.staged.get(key)
         if staged is None:
+            if no_tracing.value or (explain_cache_misses.value and not self.library):
+                from covector._api.cache_misses import on_miss
+
+                on_miss(self.name, key[1:], [k[1:] for k in self.staged])
             staged = stage_function(fun, tree, avals, name=self.name, embed_constants=self.library)
             if not staged.closes_over_tracers:
                 staged = self.staged.store(key, staged)

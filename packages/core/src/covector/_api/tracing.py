@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import covector._run.array  # noqa: F401  traced values need their operators
 from covector._api.float0 import hide_float0
 from covector._api.shape_dtype_struct import ShapeDtypeStruct
-from covector._config import KeyedState, debug_key_reuse
+from covector._config import KeyedState, check_tracer_leaks, debug_key_reuse
 from covector._ir.avals import ShapedArray
 from covector._ir.dtypes import ExtendedDType
 from covector._ir.jaxpr import ClosedJaxpr, Jaxpr
+from covector._trace.leaks import without_leaks
 from covector._trace.stage import StageTrace, staging
 from covector._trace.trace import Tracer, typeof
 from covector._tree.registry import dispatch_registry, registry
@@ -52,6 +53,18 @@ def stage_function(
 ) -> Staged:
     """Trace ``fun``, whose ``(args, kwargs)`` have the structure ``in_tree`` and these types."""
     name = name or function_name(fun)
+    if check_tracer_leaks.value and not embed_constants:
+        return without_leaks(name, _stage, fun, in_tree, in_avals, name, False)
+    return _stage(fun, in_tree, in_avals, name, embed_constants)
+
+
+def _stage(
+    fun: Callable[..., Any],
+    in_tree: Any,
+    in_avals: Sequence[ShapedArray],
+    name: str,
+    embed_constants: bool,
+) -> Staged:
     trace = StageTrace(embed_constants=embed_constants, name=name)
     with staging(trace):
         args, kwargs = in_tree.unflatten([trace.new_input(a) for a in in_avals])

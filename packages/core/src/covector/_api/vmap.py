@@ -10,7 +10,9 @@ import numpy as np
 
 from covector._api.float0 import is_float0
 from covector._api.tracing import argument_name, function_name, named_axes
+from covector._config import check_tracer_leaks
 from covector._ir.source import hide_frames
+from covector._trace.leaks import without_leaks
 from covector._trace.trace import current_trace_state, typeof, use_trace
 from covector._transform.batch import BatchAxis, BatchTrace, BatchTracer, move_batch_axis
 from covector._tree.prefix import flatten_axes
@@ -60,6 +62,8 @@ def vmap(
     @functools.wraps(fun)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         try:
+            if check_tracer_leaks.value:
+                return without_leaks(function_name(fun), evaluate, args, kwargs)
             return evaluate(args, kwargs)
         except Exception as error:
             raise hide_frames(error)  # noqa: B904  the same error, shorter

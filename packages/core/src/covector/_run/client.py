@@ -33,7 +33,9 @@ def _make_cpu_client() -> Any:
     count = config.jax_num_cpu_devices
     if count is not None and count < 1:
         count = None
-    client = xla_client.make_cpu_client(asynchronous=True, num_devices=count)
+    client = xla_client.make_cpu_client(
+        asynchronous=config.jax_cpu_enable_async_dispatch, num_devices=count
+    )
     device = client.local_devices()[0]
     aval = ShapedArray((1,), np.float32)
 
@@ -73,13 +75,21 @@ def _make_plugin_client(platform: str) -> Any:
         _jaxlib.initialize_pjrt_plugin(platform)
     if platform == "cuda" and api is not None:
         gpu_kernels.register(api)
-    options = xla_client.generate_pjrt_gpu_plugin_options() if platform == "cuda" else {}
+    options = _cuda_options() if platform == "cuda" else {}
     return _jaxlib.get_c_api_client(platform, options)
+
+
+def _cuda_options() -> dict[str, Any]:
+    options = xla_client.generate_pjrt_gpu_plugin_options()
+    visible: str = config.jax_cuda_visible_devices
+    if visible != "all":
+        options["visible_devices"] = [int(i) for i in visible.split(",")]
+    return options
 
 
 def _platforms() -> list[str]:
     """Platforms to try, best first."""
-    wanted: str | None = config.jax_platforms
+    wanted: str | None = config.jax_platforms or config.jax_platform_name
     if wanted:
         return [_ALIASES.get(p, p) for p in wanted.split(",")]
     found = [p for p in _PLUGINS if _plugin_library(p) is not None]

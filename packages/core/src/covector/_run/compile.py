@@ -14,7 +14,14 @@ import jaxlib._hlo as _hlo
 import jaxlib._jax as _jaxlib
 import numpy as np
 
-from covector._config import config, trace_context
+from covector._config import (
+    config,
+    disable_most_optimizations,
+    dump_ir_to,
+    memory_fitting_level,
+    optimization_level,
+    trace_context,
+)
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
 from covector._lower.module import Lowered, LoweringOptions, lower_module
@@ -127,7 +134,12 @@ def lower(
         mesh=placement.mesh or (),
         in_axes=placement.in_axes,
     )
-    return lower_module(jaxpr, options), kept
+    lowered = lower_module(jaxpr, options)
+    if dump_ir_to.value:
+        from covector._run.dump import dump
+
+        dump(options.name, jaxpr, lowered.text)
+    return lowered, kept
 
 
 # XLA ends the process when the devices of a collective do not all arrive within 40 seconds. On CPU
@@ -136,6 +148,20 @@ _PATIENCE = (
     ("xla_cpu_collective_call_terminate_timeout_seconds", 600),
     ("xla_cpu_collective_timeout_seconds", 600),
 )
+
+
+# The numbers that XLA has for them.
+_EFFORTS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}
+
+
+def _set_effort(build: Any) -> None:
+    """Set how hard the compiler tries, if a flag says so."""
+    build.optimization_level = _EFFORTS[optimization_level.value]
+    if memory_fitting_level.value != memory_fitting_level.default:
+        build.memory_fitting_level = _EFFORTS[memory_fitting_level.value]
+    if disable_most_optimizations.value:
+        build.debug_options.xla_backend_optimization_level = 0
+        build.debug_options.xla_llvm_disable_expensive_passes = True
 
 
 def compile_options(
@@ -153,6 +179,7 @@ def compile_options(
         build.allow_spmd_sharding_propagation_to_output = [True]
     ids = np.array([d.id for d in devices], np.int32).reshape(1, len(devices))
     options.device_assignment = _jaxlib.DeviceAssignment.create(ids)
+    _set_effort(build)
     waits = len(devices) > 1 and devices[0].platform == "cpu"
     flags = [*_PATIENCE, *overrides] if waits else list(overrides)
     if flags:
@@ -188,15 +215,14 @@ def compile_text(
             disk_cache.discard(key)
     start = time.perf_counter()
     executable = client.compile_and_load(lowered.text, device_list(devices), options)
+    seconds = time.perf_counter() - start
     if config.jax_log_compiles:
         import logging
 
-        logging.getLogger("covector").warning(
-            "Compiled %s in %.3f s",
-            lowered.bare_text.split('"', 2)[1],
-            time.perf_counter() - start,
-        )
-    if disk_cache.directory() is not None:
+        name = lowered.bare_text.split('"', 2)[1]
+        logging.getLogger("covector").warning("Compiled %s in %.3f s", name, seconds)
+    worthwhile = seconds >= config.jax_persistent_cache_min_compile_time_secs
+    if worthwhile and disk_cache.directory() is not None:
         try:
             disk_cache.store(key, client.serialize_executable(executable))
         except _jaxlib.JaxRuntimeError:

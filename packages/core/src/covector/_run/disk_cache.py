@@ -94,10 +94,15 @@ def discard(key: str) -> None:
 
 
 def store(key: str, body: bytes) -> None:
-    """Keep an executable; failing to (a full disk, no permission) is not an error."""
+    """Keep an executable; failing to (a full disk, no permission) is not an error.
+
+    It is with the flag `raise_persistent_cache_errors`.
+    """
     global _writes
     folder = directory()
     if folder is None:
+        return
+    if len(body) < config.jax_persistent_cache_min_entry_size_bytes:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,6 +116,8 @@ def store(key: str, body: bytes) -> None:
                 os.unlink(temporary)
             raise
     except OSError:
+        if config.jax_raise_persistent_cache_errors:
+            raise
         return
     _writes += 1
     if _writes % 64 == 1:
@@ -127,9 +134,11 @@ def _shrink(folder: Path) -> None:
                 entries.append((status.st_mtime, status.st_size, entry.path))
     except OSError:
         return
+    limit = config.jax_compilation_cache_max_size
+    limit = _LIMIT_BYTES if limit < 0 else limit
     total = sum(size for _, size, _ in entries)
     for _, size, path in sorted(entries):
-        if total <= _LIMIT_BYTES:
+        if total <= limit:
             break
         with contextlib.suppress(OSError):
             os.unlink(path)

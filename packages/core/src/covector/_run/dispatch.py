@@ -12,7 +12,13 @@ import numpy as np
 
 import covector._run.array
 import covector._trace.concrete  # noqa: F401  and what a tracer says when asked for its value
-from covector._config import debug_infs, debug_key_reuse, debug_nans, enable_x64_state
+from covector._config import (
+    debug_infs,
+    debug_key_reuse,
+    debug_nans,
+    enable_x64_state,
+    no_execution,
+)
 from covector._ir.jaxpr import Jaxpr
 from covector._run.compile import Execution, execution_of
 from covector._run.placement import Placement, placement_of
@@ -88,6 +94,8 @@ def execute(
     device: Any = None,
 ) -> tuple[list[Any], Execution, Placement]:
     """Compile (or find) and run a program on concrete arguments."""
+    if no_execution.value:
+        raise RuntimeError(f"Tried to execute {name}, but the flag no_execution is set.")
     check_concrete(args)
     placement = placement_of(args, device, jaxpr.effects)
     execution = execution_of(
