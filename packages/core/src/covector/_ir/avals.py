@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxlib.weakref_lru_cache import weak_value_interner
 
-from covector._ir.dtypes import DTYPE_TO_MLIR, ExtendedDType, is_inexact, tangent_dtype
+from covector._ir.dtypes import DTYPE_TO_MLIR, DType, ExtendedDType, is_inexact, tangent_dtype
 
 Shape = tuple[int, ...]
 
@@ -42,7 +42,7 @@ class ShapedArray:
     )
 
     shape: Shape
-    dtype: np.dtype
+    dtype: DType
     weak_type: bool
     ndim: int
     size: int
@@ -120,7 +120,7 @@ class ShapedArray:
         return ShapedArray, (self.shape, self.dtype, self.weak_type)
 
 
-def _create(shape: Shape, dtype: np.dtype, weak_type: bool) -> ShapedArray:
+def _create(shape: Shape, dtype: DType, weak_type: bool) -> ShapedArray:
     aval = object.__new__(ShapedArray)
     aval.shape = shape
     aval.dtype = dtype
@@ -136,7 +136,7 @@ _intern = weak_value_interner(_create)
 _SHORT_NAMES = {"bfloat16": "bf16", "float0": "float0", "bool": "bool"}
 
 
-def short_dtype_name(dtype: np.dtype) -> str:
+def short_dtype_name(dtype: DType) -> str:
     """The dtype's name in printed programs: ``f32``, ``i8``, ``bf16``, ``key<fry>``."""
     name = dtype.name if isinstance(dtype, ExtendedDType) else _SHORT_NAMES.get(dtype.name)
     if name is None:
