@@ -80,7 +80,7 @@ def _make_plugin_client(platform: str) -> Any:
 
 
 def _cuda_options() -> dict[str, Any]:
-    options = xla_client.generate_pjrt_gpu_plugin_options()
+    options: dict[str, Any] = dict(xla_client.generate_pjrt_gpu_plugin_options())
     visible: str = config.jax_cuda_visible_devices
     if visible != "all":
         options["visible_devices"] = [int(i) for i in visible.split(",")]
