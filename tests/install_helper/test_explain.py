@@ -47,8 +47,46 @@ MESSAGES = {
     "C49": "UNIMPLEMENTED: default_memory_space is not supported.",
     "C50": "cudaErrorNoKernelImageForDevice",
     "C51": "Failed to determine best cudnn convolution algorithm",
+    "C75": "NCCL ncclGroupEnd() failed: unhandled system error (run with NCCL_DEBUG=INFO for",
+    "C76": "ImportError: DLL load failed while importing _jax: The specified module",
+    "C77": "error: externally-managed-environment",
+    "C78": "zsh: no matches found: jax[cuda12]",
     "C53": "A module that was compiled using NumPy 1.x cannot be run in NumPy 2.1",
 }
+
+
+# Several lines of real logs, and messages that lead to a case by more than one way.
+MORE = {
+    "Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices. (set": "C10",
+    "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR": "C51",
+    "ImportError: libcudart.so.12: cannot open shared object file: No such file": "C23",
+    "ptxas fatal   : Value 'sm_120' is not defined for option 'gpu-name'": "C28",
+    "NVRM: API mismatch: the client has the version 570.124.06, but this kernel": "C05",
+    'docker: Error: could not select device driver "" with capabilities: [[gpu]].': "C08",
+    "ERROR: No matching distribution found for jax==0.2.5": "C36",
+    "\x1b[31munable to load\n   cusparse. Is it installed?": "C13",
+}
+
+
+@pytest.mark.parametrize("text", MORE)
+def test_more_messages(text):
+    assert search(text)[0].case.id == MORE[text]
+
+
+def test_the_end_of_a_long_log_is_read(tmp_path, capsys):
+    from install_helper import cli
+
+    log = tmp_path / "log"
+    log.write_bytes(b"nothing to see\n" * 600_000 + b"Unable to load cuSPARSE. Is it installed?\n")
+    assert cli.main(["explain", str(log)]) == 0
+    assert "C13" in capsys.readouterr().out
+
+
+def test_an_id_that_is_none(capsys):
+    from install_helper import cli
+
+    assert cli.main(["explain", "C99"]) == 1
+    assert "There is no case C99" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("id", MESSAGES)

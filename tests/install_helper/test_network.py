@@ -113,7 +113,7 @@ def test_every_printed_command_resolves(tmp_path):
         key: why for key, why in printed(tmp_path).items() if not is_beyond_the_index(*key[2:])
     }
     assert len(found) > 60
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(2) as pool:
         answers = pool.map(lambda key: resolve(key[0], key[1], key[2], asks_for(key[3])), found)
         failed = [
             f"{found[key]} (Python {key[0]}, {key[1]})\n{answer.stderr}"

@@ -170,6 +170,29 @@ def test_what_is_resolved_meets_the_table(machine):
     assert satisfies("9.11.0.98", cudnn.replace("nvidia-cudnn-cu12", "")) is False
 
 
+@pytest.mark.parametrize(
+    "change, release, request_, words",
+    [
+        ({"libc": ("glibc", "2.17")}, None, {"cuda": "12"}, "jax[cuda12]==0.5.3"),
+        ({}, "0.4.35", {"tpu": True}, "jax[tpu]==0.12.0.1"),
+        ({}, "0.9.0", {"rocm": True}, "jax==0.12.0"),
+    ],
+)
+def test_what_the_index_lacks_is_not_planned(machine, change, release, request_, words):
+    """Faults that resolving every printed command on the index showed."""
+    machine.python["version"] = "3.12.3"
+    for name, value in change.items():
+        setattr(machine, name, value)
+    if release:
+        machine.cpu(release)
+    assert words in plan(machine, **request_).requirements
+
+
+def test_rocm_needs_a_newer_glibc(machine):
+    machine.libc = ("glibc", "2.17")
+    assert "2.28" in plan(machine, rocm=True).blocked[0]
+
+
 @pytest.mark.parametrize("name", formats.FORMATS)
 @pytest.mark.parametrize("cuda", ["none", "12", "13"])
 @pytest.mark.parametrize("framework", ["jax", "covector"])

@@ -78,6 +78,7 @@ class Match:
     words: str
     line: str
     score: int
+    span: tuple[int, int] = (0, 0)
 
 
 def search(text: str) -> list[Match]:
@@ -100,5 +101,22 @@ def _search(text: str, loose: bool) -> list[Match]:
             begin = text.rfind("\n", 0, hit.start()) + 1
             end = text.find("\n", hit.end())
             line = text[begin : end if end >= 0 else None].strip()[:200]
-            found.append(Match(one, words, line, len(words) + 20 * (len(hits) - 1)))
-    return sorted(found, key=lambda match: (-match.score, match.case.id))
+            score = len(words) + 20 * (len(hits) - 1)
+            found.append(Match(one, words, line, score, hit.span()))
+    ranked = sorted(found, key=lambda match: (-match.score, match.case.id))
+    return _causes_first(ranked)
+
+
+def _causes_first(ranked: list[Match]) -> list[Match]:
+    """In a line such as ``cannot start: no device`` what stands last is the cause.
+
+    >>> text = "Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices."
+    >>> [match.case.id for match in search(text)]
+    ['C10', 'C52']
+    """
+    if not ranked:
+        return ranked
+    first = ranked[0]
+    behind = [m for m in ranked if m.line == first.line and m.span[0] >= first.span[1]]
+    cause = max(behind, key=lambda match: match.span[0], default=first)
+    return [cause, *(match for match in ranked if match is not cause)]

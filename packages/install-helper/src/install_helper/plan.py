@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from install_helper import commands, matrix
+from install_helper import commands, legacy, matrix
 from install_helper.facts import Facts, Toolkit
 from install_helper.reading import SHARED_WHEELS, Reading
 from install_helper.versions import (
@@ -27,6 +27,9 @@ from install_helper.versions import (
 PRE_TURING_CUDNN = "nvidia-cudnn-cu12<9.11"
 LEAST_DRIVER = {13: 580, 12: 525, 11: 450}
 LEAST_GPU = {13: "7.5", 12: "5.2", 11: "3.5"}
+LAST_CUDNN_OF_OLD_GLIBC = "9.5.0.50"
+# Plugins that the main index lists and that cannot be installed from it.
+BROKEN_ROCM = ("0.0.0", "0.9.0")
 CONDA_TARGETS = ("cpu", "cuda12", "cuda13")  # what conda-forge carries
 
 
@@ -371,6 +374,8 @@ def _cuda(reading: Reading, plan: Plan, major: int, why: str) -> Plan:
     plugin = f"jax-cuda{major}-plugin"
     offered = matrix.plugin_versions(plugin, reading.platform or "", plan.python or "")
     offered = tuple(v for v in offered if _knows_gpu(reading, v, major))
+    if reading.glibc and older(reading.glibc, "2.27"):
+        offered = tuple(v for v in offered if _has_old_cudnn(plugin, v))
     version, reason = _release(reading, plan, _rows(reading, plan), offered)
     plan = _add(plan, why, reason)
     full = f"{plugin}[with-cuda]=={version}"
@@ -408,12 +413,19 @@ def _knows_gpu(reading: Reading, version: str, major: int) -> bool:
     return not (least and built and numbers(least, 1) == (major,) and older(built, least))
 
 
+def _has_old_cudnn(plugin: str, version: str) -> bool:
+    """Whether a release takes the last cuDNN that has a wheel for a glibc older than 2.27."""
+    bounds = matrix.wheel_bounds(plugin, version)
+    bound = next((b for name, b in bounds.items() if "cudnn" in name), None)
+    return bound is not None and satisfies(LAST_CUDNN_OF_OLD_GLIBC, bound) is True
+
+
 def _own_pin(plan: Plan, version: str) -> tuple[str, ...]:
     """The jax that goes with a jaxlib: since 0.3 of one version, before that of others."""
     if plan.framework != "jax":
         return ()
     same = matrix.framework(version) or matrix.is_newer_than_table(version)
-    return (f"jax=={version if same else _jax_for(version, plan.python)}",)
+    return (f"jax=={version if same else legacy.jax_for(version, plan.python)}",)
 
 
 def _leftovers(reading: Reading, major: int) -> list[str]:
@@ -433,8 +445,12 @@ def _tpu(reading: Reading, plan: Plan) -> Plan:
         raise NoFit(f"libtpu exists for Linux on x86_64 only, not for {reading.platform}.")
     if reading.glibc and older(reading.glibc, "2.31"):
         raise NoFit(f"libtpu needs glibc 2.31 or newer, and this is {reading.glibc}.")
-    version, reason = _release(reading, plan, _rows(reading, plan), None)
-    pin = matrix.libtpu_pin(version) or "libtpu"
+    # Before, jax pinned nightly builds, which are gone from the index.
+    rows = matrix.table()["jaxlibs"]
+    pins = {row["jaxlib"]: matrix.libtpu_pin(row["jaxlib"]) or "" for row in rows}
+    offered = tuple(v for v, p in pins.items() if p.startswith("libtpu==") and at_least(v, "0.5.1"))
+    version, reason = _release(reading, plan, _rows(reading, plan), offered)
+    pin = pins.get(version) or "libtpu"
     return replace(
         _add(
             plan,
@@ -455,7 +471,9 @@ def _rocm(reading: Reading, plan: Plan) -> Plan:
     major = (numbers(version, 1) or (7,))[0]
     plugin = f"jax-rocm{ {6: 60}.get(major, major) }-plugin".replace(" ", "")
     offered = matrix.plugin_versions(plugin, "linux_x86_64", plan.python or "")
-    offered = tuple(v for v in offered if v != "0.0.0")
+    offered = tuple(v for v in offered if v not in BROKEN_ROCM)
+    if reading.glibc and older(reading.glibc, "2.28"):
+        raise NoFit(f"ROCm plugins need glibc 2.28 or newer, and this is {reading.glibc}.")
     if not offered:
         raise NoFit(f"No {plugin} exists for Python {plan.python} and ROCm {version or '?'}.")
     if plan.framework == "covector":
@@ -542,7 +560,7 @@ def _legacy(reading: Reading, plan: Plan, kit: Toolkit | None, why: str) -> Plan
     """The builds before plugins: one jaxlib for each CUDA, from the project's old page."""
     if plan.framework == "covector" and reading.framework == "covector":
         plan = _add(plan, "Covector needs CUDA 12 or newer; these are the jax builds of that time")
-    fitting = _legacy_builds(reading, kit)
+    fitting = legacy.builds_for(kit.version if kit else None, reading.oldest_gpu)
     if not fitting:
         raise NoFit(f"{why}, and no build for it is known; update driver and toolkit.")
     runs = [(row, build) for row, build in fitting if plan.python in row["python"]]
@@ -565,54 +583,21 @@ def _legacy(reading: Reading, plan: Plan, kit: Toolkit | None, why: str) -> Plan
             f"{reading.driver}; update the driver."
         )
     label = build["tag"].startswith(("cuda10", "cuda110", "cuda111"))
+    toolkit = "" if kit else f"CUDA {legacy.toolkit_of(build)} and "
     page = commands.OLD_WHEELS if label else commands.OLD_CUDA_WHEELS
     return replace(
         _add(
             plan,
             why,
             f"its builds are {span}",
-            f"needs {'' if kit else f'CUDA {_toolkit_of(build)} and '}{cudnn}, installed by hand",
+            f"needs {toolkit}{cudnn}, installed by hand",
             upgrade,
             "whether the old page still holds the file was not checked",
         ),
         target="legacy",
         framework="jax",
         jaxlib=build["requirement"].partition("==")[2],
-        requirements=(f"jax=={_jax_for(row['jaxlib'], plan.python)}", build["requirement"]),
+        requirements=(f"jax=={legacy.jax_for(row['jaxlib'], plan.python)}", build["requirement"]),
         options=("-f", page),
         resolved=(build["requirement"],),
     )
-
-
-def _toolkit_of(build: dict) -> str:
-    """The toolkits that a build accepts, in words."""
-    least, major = build["cuda_min"], build["cuda_major"]
-    return least if build.get("cuda_exact") else f"{least} or a newer {major}.x"
-
-
-def _legacy_builds(reading: Reading, kit: Toolkit | None) -> list[tuple[dict, dict]]:
-    version = kit.version if kit else "11.8"
-    major, found = (numbers(version, 1) or (0,))[0], []
-    for row in matrix.table()["jaxlibs"]:
-        for build in row.get("cuda", ()):
-            if build["mechanism"] != "local_version_find_links" or build["cuda_major"] != major:
-                continue
-            exact = numbers(version, 2) == numbers(build["cuda_min"], 2)
-            new_enough = at_least(version, build["cuda_min"])
-            oldest = reading.oldest_gpu
-            gpu = not oldest or at_least(oldest, build["compute_capability_min"])
-            if gpu and (exact if build.get("cuda_exact") else new_enough):
-                found.append((row, build))
-    return found
-
-
-def _jax_for(jaxlib: str, python: str | None) -> str:
-    """The newest jax that accepts a jaxlib and a Python."""
-    fitting = [
-        row["version"]
-        for row in matrix.table()["frameworks"]
-        if satisfies(jaxlib, f">={row['jaxlib_min']}")
-        and satisfies(python, row.get("requires_python") or "") is not False
-        and (not row.get("jaxlib_max") or at_least(row["jaxlib_max"], jaxlib))
-    ]
-    return fitting[-1] if fitting else jaxlib
