@@ -111,9 +111,8 @@ def _index(x: Any) -> int:
 
 
 def _format(x: Any, spec: str) -> str:
-    if x.aval.shape == () and spec:
-        return format(value_of(x)[()], spec)
-    return format(str(x), spec)
+    value = value_of(x)
+    return format(value if value.ndim else value[()], spec)
 
 
 def _repr(x: Any) -> str:

@@ -93,8 +93,13 @@ for _name, (_error, _action, _remedy, _convert) in _CONVERSIONS.items():
 
 
 def _format(tracer: Tracer, spec: str) -> str:
-    value = tracer.concrete()
-    return repr(tracer) if isinstance(value, Tracer) or not spec else format(value, spec)
+    value = tracer.concrete() if spec else tracer
+    if spec and isinstance(value, Tracer):
+        raise TypeError(
+            f"The value of {tracer} is not known while it is traced, so it cannot be formatted by "
+            f"{spec!r}. Leave the format out to see its type."
+        )
+    return format(value, spec) if spec else repr(tracer)
 
 
 Tracer.__format__ = _format

@@ -182,6 +182,8 @@ def _from_sequence(x: Sequence[Any], dtype: Any) -> Any:
     if not kinds <= _PYTHON_NUMBERS:
         if any(v is None for v in leaves):
             raise ValueError("None is not a valid value for jnp.array: an element is None.")
+        for text in [v for v in leaves if isinstance(v, (str, bytes))]:
+            _check_numeric(text, np.asarray(text))
         if any(map(_is_extended, registry.flatten(x)[0])):
             return _stack_sequence(x, dtype)
         if any(isinstance(v, Tracer) for v in leaves):
