@@ -96,3 +96,21 @@ def test_errors(mesh, oracle):
         covector.jit(lambda x: lax.with_sharding_constraint(x, sharded(mesh, None, ("a", "b"))))(X)
     with pytest.raises(ValueError, match="at least 3 axes"):
         covector.jit(lambda x: lax.with_sharding_constraint(x, sharded(mesh, "a", None, "b")))(X)
+
+
+def test_device_put_of_a_traced_value(mesh):
+    """It is a constraint too; the device of a value within a program is the compiler's choice."""
+    sharding = sharded(mesh, "a", "b")
+    for function in (
+        covector.jit(lambda x: covector.device_put(lax.mul(x, x), sharding)),
+        covector.jit(lambda x: covector.device_put({"y": lax.mul(x, x)}, {"y": sharding})["y"]),
+    ):
+        out = function(X)
+        np.testing.assert_array_equal(out, X * X)
+        assert out.sharding.is_equivalent_to(sharding, 2)
+    gradient = covector.grad(
+        lambda x: lax.reduce_sum(covector.device_put(lax.mul(x, x), sharding), (0, 1))
+    )
+    np.testing.assert_array_equal(gradient(X), 2 * X)
+    same = covector.jit(lambda x: covector.device_put(x, covector.devices()[0]))
+    np.testing.assert_array_equal(same(X), X)

@@ -77,7 +77,7 @@ def _check_axes_are_visible(leaves: list[Any], tree: Any, places: list[Any]) -> 
 
 def _put(x: Any, place: Any) -> Any:
     if isinstance(x, Tracer):
-        return x  # placement of a traced value is the compiler's
+        return _constrained(x, place)
     aval = typeof(x)
     if place is None:
         return x if isinstance(x, ArrayImpl) else put_on_device(x, default_device(), False, aval)
@@ -91,6 +91,15 @@ def _put(x: Any, place: Any) -> Any:
         "device_put: device must be a Device, a Sharding, None, or a tree of them, got "
         f"{place!r} of type {type(place)}."
     )
+
+
+def _constrained(x: Tracer, place: Any) -> Any:
+    """A traced value spread by a sharding. Which one device it is on is the compiler's choice."""
+    if not isinstance(place, _jaxlib.Sharding) or len(place._internal_device_list) == 1:
+        return x
+    from covector.lax.sharding_constraint import with_sharding_constraint
+
+    return with_sharding_constraint(x, place)
 
 
 def device_get(x: Any) -> Any:
