@@ -138,7 +138,9 @@ _SHORT_NAMES = {"bfloat16": "bf16", "float0": "float0", "bool": "bool"}
 
 def short_dtype_name(dtype: DType) -> str:
     """The dtype's name in printed programs: ``f32``, ``i8``, ``bf16``, ``key<fry>``."""
-    name = dtype.name if isinstance(dtype, ExtendedDType) else _SHORT_NAMES.get(dtype.name)
+    if isinstance(dtype, ExtendedDType):
+        return dtype.name
+    name = _SHORT_NAMES.get(dtype.name)
     if name is None:
         if dtype.kind == "V" and dtype.fields and "float0" in dtype.fields:
             return "float0"
