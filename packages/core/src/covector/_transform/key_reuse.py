@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import jaxlib._jax as _jaxlib
 import numpy as np
 
-from covector._config import debug_key_reuse as debug_key_reuse
 from covector._ir.jaxpr import Equation, Jaxpr, Literal, Var
 from covector._ir.source import Source, current_source
 from covector._trace.primitive import Primitive
