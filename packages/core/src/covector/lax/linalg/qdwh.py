@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,40 +102,41 @@ def _qdwh(
     the weights do not depend on x. While they are large, the iteration is the stable one with QR.
     """
     steps = weights(least, max_iterations)
-    last = len(steps) - 1
     num_qr = sum([step.c > 100 for step in steps])
     keep = hermitian if is_hermitian else lambda u: u
-    u = lax.div(x, lax.broadcast(lax.convert_element_type(_norm_bound(x), x.dtype), x.shape))
-    before = u
+    bound = lax.convert_element_type(_norm_bound(x), x.dtype)
+    u = before = lax.div(x, lax.broadcast(bound, x.shape))
     for step in steps[:num_qr]:
         before, u = u, keep(_by_qr(u, step))
-    table = np.array([[s.a, s.b, s.c, s.l] for s in steps] or np.ones((1, 4)))
-    table = table.astype(real_dtype(x.dtype))
+    table = np.array([step[:3] for step in steps] or np.ones((1, 3)), real_dtype(x.dtype))
+    converged = _test_of_convergence(steps, eps)
 
-    def unconverged(state: tuple) -> Any:
-        k, before, u = state
-        return lax.bitwise_and(lax.lt(k, max_iterations), lax.bitwise_not(_converged(k, before, u)))
+    def unfinished(state: tuple) -> Any:
+        return lax.bitwise_and(lax.lt(state[0], max_iterations), lax.bitwise_not(converged(*state)))
 
-    def _converged(k: Any, before: Any, u: Any) -> Any:
-        """After k iterations; that the least singular value is near 1 depends on k alone."""
-        tight = [abs(1 - step.l) <= 5 * eps for step in steps]
+    def iterate(state: tuple) -> tuple:
+        k, _, u = state
+        row = lax.dynamic_index_in_dim(table, lax.min(k, len(table) - 1), 0, keepdims=False)
+        step = [lax.index_in_dim(row, i, 0, keepdims=False) for i in range(3)]
+        return lax.add(k, 1), u, keep(_by_cholesky(u, *step))
+
+    state = lax.while_loop(unfinished, iterate, (num_qr, before, u))
+    u = _polished(state[2])
+    return u, hermitian(product(adjoint(u), x)), state[0], converged(*state)
+
+
+def _test_of_convergence(steps: list[Step], eps: float) -> Callable[[Any, Any, Any], Any]:
+    """Whether k iterations, which led from ``before`` to ``u`` at last, are enough."""
+    tight = [abs(1 - step.l) <= 5 * eps for step in steps]
+
+    def converged(k: Any, before: Any, u: Any) -> Any:
         if not any(tight):
             return np.bool_(False)
         change = lax.sqrt(_sum_of_squares(lax.sub(u, before)))
         small = lax.le(change, np.asarray(np.cbrt(5 * eps), change.dtype))
         return lax.bitwise_and(lax.gt(k, tight.index(True)), small)
 
-    def iterate(state: tuple) -> tuple:
-        k, _, u = state
-        row = lax.dynamic_index_in_dim(table, lax.min(k, last), 0, keepdims=False)
-        a, b, c, _ = (lax.index_in_dim(row, i, 0, keepdims=False) for i in range(4))
-        return lax.add(k, 1), u, keep(_by_cholesky(u, a, b, c))
-
-    k, before, u = lax.while_loop(unconverged, iterate, (num_qr, before, u))
-    done = _converged(k, before, u)
-    u = _polished(u)
-    h = hermitian(product(adjoint(u), x))
-    return u, h, k, done
+    return converged
 
 
 # --- iterations -----------------------------------------------------------------------------------
