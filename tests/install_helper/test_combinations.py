@@ -60,6 +60,18 @@ def memory(m):
         "81559, 80000", "81559, 4000"))  # fmt: skip
 
 
+def percentage(m):
+    m.env["XLA_PYTHON_CLIENT_MEM_FRACTION"] = "90"
+
+
+def orphan(m):
+    m.file(f"{m.site}/jax_plugins/xla_cuda13/xla_cuda_plugin.so")
+
+
+def other_python(m):
+    m.package("scipy", "1.16.0", tag="cp311-cp311-manylinux_2_27_x86_64")
+
+
 def shadow(m):
     m.file("/home/user/numpy.py")
 
@@ -76,9 +88,16 @@ FAULTS = {
     memory: "C51",
     shadow: "C60",
     missing_backend: "C48",
+    percentage: "C74",
+    orphan: "C34",
+    other_python: "C70",
 }
 # The GPU is hidden: how much of its memory is free does not matter then.
-EXPLAINED = {frozenset({hidden, memory}): {"C10"}}
+EXPLAINED = {
+    frozenset({hidden, memory}): {"C10"},
+    # The share that is asked for is wrong: whether there is so much is not asked.
+    frozenset({percentage, memory}): {"C74"},
+}
 PAIRS = [(a, b) for i, a in enumerate(FAULTS) for b in list(FAULTS)[i + 1 :]]
 
 

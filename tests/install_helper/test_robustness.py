@@ -33,6 +33,8 @@ PROBED = (
     "/usr/local/cuda/include/cuda.h", "/usr/local/cuda/include/cudnn_version.h",
     "/opt/rocm/.info/version", "/sys/class/kfd/kfd/topology/nodes/1/properties",
     "/sys/bus/pci/devices/0000:01:00.0/vendor", "/venv/pyvenv.cfg",
+    "/venv/lib/python3.12/site-packages/jaxlib-0.12.0.1.dist-info/WHEEL", "/proc/mounts",
+    "/etc/modprobe.d/nvidia.conf", "/System/Library/CoreServices/SystemVersion.plist",
     "/venv/conda-meta/jaxlib-1.json", "/home/user/requirements.txt", "/install-helper.json",
     "/venv/lib/python3.12/site-packages/jaxlib-0.12.0.1.dist-info/METADATA",
     "/venv/lib/python3.12/site-packages/jaxlib-0.12.0.1.dist-info/RECORD",

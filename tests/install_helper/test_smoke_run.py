@@ -68,6 +68,36 @@ def test_a_hang_is_a_finding(fake):
     assert run.state == "hung" and smoke.findings(run)[0].id == "C62"
 
 
+def test_a_hang_tells_where_it_was_and_its_last_lines(fake):
+    run = fake(STAGE + "echo 'no words that anybody knows' >&2\nsleep 60\n", 1.0)
+    assert (run.state, run.stage) == ("hung", "matmul")
+    (finding,) = smoke.findings(run)
+    texts = [seen.text for seen in finding.seen]
+    assert finding.id == "C62" and "'matmul'" in texts[0]
+    assert "no words that anybody knows" in texts
+    known = fake("echo 'Unable to load cuSPARSE. Is it installed?' >&2\nsleep 60\n", 1.0)
+    assert smoke.findings(known)[0].id == "C13"
+
+
+@pytest.mark.parametrize("kind", ["cuda", "rocm", "tpu"])
+def test_each_accelerator_with_its_plugin_is_run(tmp_path, kind):
+    machine = Machine(tmp_path)
+    if kind == "cuda":
+        machine.driver()
+        machine.cuda()
+    if kind == "rocm":
+        machine.cpu("0.12.0")
+        machine.package("jax-rocm7-plugin", "0.12.0")
+        properties = "/sys/class/kfd/kfd/topology/nodes/1/properties"
+        machine.file(properties, "simd_count 304\ngfx_target_version 90402\n")
+    if kind == "tpu":
+        machine.card("0x1ae0", "0x0063", "vfio-pci")
+        machine.cpu()
+        machine.package("libtpu", "0.0.50.1")
+    wanted = smoke.platforms(Reading(machine.inspect()))
+    assert [name.partition(":")[0] for name in wanted] == ["cpu", kind]
+
+
 def test_older_library_at_run_time(fake):
     versions = '{"stage": "versions", "cudnn_get_version": 90100, "cudnn_build_version": 90800}'
     run = fake(f"echo '{versions}'\necho '{{\"stage\": \"done\"}}'\n")

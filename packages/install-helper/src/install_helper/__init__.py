@@ -41,6 +41,7 @@ DISTRIBUTIONS = (
     "covector-numpy-api",
     "covector-scipy-api",
     "covector-random",
+    "covector-nn",
     "covector-parallel",
     "covector-install-helper",
     "jaxlib",

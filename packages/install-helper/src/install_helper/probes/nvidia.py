@@ -146,7 +146,7 @@ def blacklisted(host: Host) -> tuple[str, ...]:
     for folder in ("/etc/modprobe.d", "/run/modprobe.d", "/lib/modprobe.d"):
         for name in host.list(folder)[:200]:
             text = host.read(f"{folder}/{name}", 1 << 16).value or ""
-            if re.search(r"^\s*blacklist\s+nvidia\s*$", text, re.M):
+            if re.search(r"^[ \t]*blacklist[ \t]+nvidia[ \t]*$", text, re.M):
                 found.append(f"{folder}/{name}")
     return tuple(found)
 
