@@ -250,7 +250,7 @@ def old_release_with_numpy_2(m):
     m.cpu("0.4.24", numpy="2.2.0")
 
 
-@expect("C35", advised=("uv venv --python",), refused=("pip install",))
+@expect("C35", advised=("python3.14 -m venv .venv",), refused=("pip install",))
 def pypy(m):
     m.python |= {"implementation": "pypy"}
 

@@ -41,7 +41,9 @@ def rosetta(reading: Reading) -> Iterator[Finding]:
             [
                 Step(
                     "Make the environment again with an arm64 Python",
-                    "uv venv --python cpython-3.13-macos-aarch64",
+                    "uv venv --python cpython-3.13-macos-aarch64"
+                    if commands.installer(reading) == "uv"
+                    else "",
                 )
             ],
         )

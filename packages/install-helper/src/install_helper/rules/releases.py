@@ -251,7 +251,7 @@ def _python_steps(
     steps = [Step("Use CPython 3.12 to 3.14")]
     if len(offered) > 1:
         # The newest Python of a release lacks wheels of many other packages.
-        line = f"uv venv --python {offered[-2]}"
+        line, _ = commands.fresh(reading, offered[-2])
         steps = [Step(f"Use a Python of {', '.join(offered)}", line)]
     free = bool(reading.facts.python.free_threaded.value)
     rows = matrix.jaxlibs_for(python, platform, reading.glibc, free_threaded=free)
