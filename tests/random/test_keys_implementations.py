@@ -91,8 +91,9 @@ VECTORS = [
 
 @pytest.mark.parametrize("name, word, expected", VECTORS)
 def test_known_answers(name, word, expected):
-    _, function, key_size, counter_size, *_ = _counter_based._FUNCTIONS[name]
-    words = function([np.uint32(word)] * key_size, [np.uint32(word)] * counter_size)
+    _, function = _counter_based._FUNCTIONS[name]
+    key, counter = [[np.uint32(word)] * n for n in (function.key_size, function.counter_size)]
+    words = function.encrypt(key, counter)
     assert [f"{int(w):08x}" for w in words] == expected.split()
 
 

@@ -138,14 +138,13 @@ class _Function(NamedTuple):
 
 
 _FUNCTIONS = {
-    # name: (tag, the function, words of a key, words of a counter, is it Threefry)
-    "threefry4x32": ("fry4", threefry4x32, 4, 4, True),
-    "philox2x32": ("phx2", philox2x32, 1, 2, False),
-    "philox4x32": ("phx4", philox4x32, 2, 4, False),
+    # name: (tag, function)
+    "threefry4x32": ("fry4", _Function(threefry4x32, key_size=4, counter_size=4, threefry=True)),
+    "philox2x32": ("phx2", _Function(philox2x32, key_size=1, counter_size=2)),
+    "philox4x32": ("phx4", _Function(philox4x32, key_size=2, counter_size=4)),
 }
 
-for _name, (_tag, *_parts) in _FUNCTIONS.items():
-    _function = _Function(*_parts)
+for _name, (_tag, _function) in _FUNCTIONS.items():
     register(
         KeyImplementation(
             _name,

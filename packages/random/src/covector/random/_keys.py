@@ -193,7 +193,8 @@ def _foldable(data: Any) -> Any:
             f"fold_in accepts a scalar, but was given an array of shape {shape}. Use "
             "covector.vmap for many."
         )
-    if dtypes.is_extended(dtype) or (dtype.kind not in "biuf" and not dtypes.is_float(dtype)):
+    extended = isinstance(dtype, dtypes.ExtendedDType)
+    if extended or (dtype.kind not in "biuf" and not dtypes.is_float(dtype)):
         raise TypeError(f"fold_in: data must be an integer, but its dtype is {dtype}.")
     return data if number is None else _signed(number)
 

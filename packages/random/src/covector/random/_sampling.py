@@ -25,6 +25,8 @@ from covector.random._layout import from_work_shape
 from covector.random._normal import normal_numbers
 from covector.random._uniform import between, broadcast_parameter, unit_interval
 
+Number = float | np.floating
+
 
 class Source:
     """A key in library code, and what is drawn from it."""
@@ -44,7 +46,7 @@ class Source:
         """Numbers of ``[0, 1)``."""
         return unit_interval(self.data, self.implementation, shape, dtype)
 
-    def uniform(self, shape: Shape, dtype: np.dtype, low: float, high: float) -> Any:
+    def uniform(self, shape: Shape, dtype: np.dtype, low: Number, high: Number) -> Any:
         """Numbers of ``[low, high)``, which are rounded to ``dtype``."""
         return between(self.unit(shape, dtype), scalar(low, dtype), scalar(high, dtype))
 
@@ -63,7 +65,7 @@ class Source:
         return lax.select(up, *[lax.full(shape, x, dtype) for x in (1, -1)])
 
 
-def scalar(number: float, dtype: np.dtype) -> Any:
+def scalar(number: Number, dtype: np.dtype) -> Any:
     """A constant of a dtype."""
     return np.asarray(number).astype(dtype)[()]
 
