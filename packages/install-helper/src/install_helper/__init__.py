@@ -42,6 +42,7 @@ DISTRIBUTIONS = (
     "covector-scipy-api",
     "covector-random",
     "covector-nn",
+    "covector-nn",
     "covector-parallel",
     "covector-install-helper",
     "jaxlib",
