@@ -42,7 +42,6 @@ DISTRIBUTIONS = (
     "covector-scipy-api",
     "covector-random",
     "covector-nn",
-    "covector-nn",
     "covector-parallel",
     "covector-install-helper",
     "jaxlib",
