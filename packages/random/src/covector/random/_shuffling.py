@@ -88,14 +88,22 @@ def _permuted(data: Any, x: Any, implementation: KeyImplementation, axis: int) -
 
 
 def _shuffle(data: Any, x: Any, implementation: KeyImplementation, axis: int) -> Any:
-    """``x`` sorted by random keys of 32 bits, as often as makes equal keys unlikely to matter."""
+    """``x`` sorted by random keys of 32 bits, as often as makes equal keys unlikely to matter.
+
+    A loop, although a short one: so it is compiled once.
+    """
     shape = typeof(x).shape
     rounds = math.ceil(3 * math.log(max(math.prod(shape), 1)) / math.log(2**32 - 1))
-    for _ in range(rounds):
+
+    def sort(_: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        data, x = state
         data, subkey = lax.unstack(implementation.split(data, (2,)))
         order = implementation.random_bits(subkey, 32, shape)
-        _, x = lax.sort_key_val(order, x, axis)
-    return x
+        return data, lax.sort_key_val(order, x, axis)[1]
+
+    if rounds < 2:
+        return sort(0, (data, x))[1] if rounds else x
+    return lax.fori_loop(0, rounds, sort, (data, x))[1]
 
 
 def take(x: Any, indices: Any, axis: int) -> Any:
