@@ -25,7 +25,7 @@ from covector._config import (
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
 from covector._lower.module import Lowered, LoweringOptions, lower_module
-from covector._run import disk_cache, gpu_kernels, lapack
+from covector._run import disk_cache, gpu_kernels, lapack, mappings
 from covector._run.client import device_list, single_device_sharding
 from covector._run.placement import Placement
 from covector._run.transfer import put_on_sharding
@@ -204,6 +204,7 @@ def compile_text(
         f"{client.platform} {client.platform_version} {devices[0].device_kind}".encode(),
     )
     if client.platform == "cpu":
+        mappings.make_room()
         lapack.prepare_for(lowered.bare_text)
     else:
         gpu_kernels.prepare_for(lowered.bare_text)
