@@ -347,6 +347,15 @@ def function_type(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArr
     return f"({', '.join(a.mlir for a in in_avals)}) -> {results}"
 
 
+def by_platform(on_cpu: Callable[..., Any], elsewhere: Callable[..., Any]) -> Callable[..., Any]:
+    """A lowering rule that is one rule on CPUs and another on all other platforms."""
+
+    def rule(ctx: FunctionBuilder, *args: Any, **params: Any) -> Any:
+        return (on_cpu if ctx.platform == "cpu" else elsewhere)(ctx, *args, **params)
+
+    return rule
+
+
 def lower_by(function: Callable[..., Any]) -> Callable[..., list[str]]:
     """A lowering rule from a function in terms of other primitives, staged once per signature."""
     memo = Memo()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from covector._trace.trace import Trace, Tracer
@@ -33,8 +34,9 @@ def _describe(name: str, trace: Trace) -> str:
     lines = []
     for tracer in gc.get_referrers(trace):
         if isinstance(tracer, Tracer):
-            holders = sorted({_kind(h) for h in gc.get_referrers(tracer)} - {"frame"})
-            lines.append(f"  {tracer!r} {tracer.origin()}, held by {', '.join(holders) or '?'}")
+            holders = {_kind(h) for h in gc.get_referrers(tracer) if not isinstance(h, FrameType)}
+            held_by = ", ".join(sorted(holders)) or "?"
+            lines.append(f"  {tracer!r} {tracer.origin()}, held by {held_by}")
     found = "\n".join(lines) or f"  {trace!r}"
     return (
         f"Leaked trace {type(trace).__name__}: {name} has ended, but these of its tracers are "
@@ -45,4 +47,4 @@ def _describe(name: str, trace: Trace) -> str:
 def _kind(holder: Any) -> str:
     if isinstance(holder, dict) and "__name__" in holder:
         return f"a global of {holder['__name__']}"
-    return f"a {type(holder).__name__}" if type(holder).__name__ != "frame" else "frame"
+    return f"a {type(holder).__name__}"

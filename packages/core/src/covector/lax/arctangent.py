@@ -83,18 +83,20 @@ def _subtracted_from(turns: float, angle: Any) -> Any:
     return add(scalar_like(angle, turns * high), remainder)
 
 
+def _bits(x: Any) -> Any:
+    return bitcast_convert_type(x, np.dtype(f"int{8 * typeof(x).dtype.itemsize}"))
+
+
 def _with_sign_of(magnitude: Any, x: Any) -> Any:
-    bits = np.dtype(f"int{8 * typeof(x).dtype.itemsize}")
-    sign = bitwise_and(bitcast_convert_type(x, bits), np.array(np.iinfo(bits).min, bits))
-    return bitcast_convert_type(
-        bitwise_or(bitcast_convert_type(magnitude, bits), sign), typeof(x).dtype
-    )
+    bits = _bits(x)
+    sign = bitwise_and(bits, np.array(np.iinfo(bits.dtype).min, bits.dtype))
+    return bitcast_convert_type(bitwise_or(_bits(magnitude), sign), typeof(x).dtype)
 
 
 def _is_negative(x: Any) -> Any:
     """Whether the sign is set: of -0.0, too."""
-    bits = np.dtype(f"int{8 * typeof(x).dtype.itemsize}")
-    return lt(bitcast_convert_type(x, bits), np.zeros((), bits))
+    bits = _bits(x)
+    return lt(bits, np.zeros((), bits.dtype))
 
 
 def _real_atan2(x: Any, y: Any) -> Any:

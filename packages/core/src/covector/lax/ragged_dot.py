@@ -23,7 +23,7 @@ import numpy as np
 from covector import lax
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
-from covector._lower.module import lower_by
+from covector._lower.module import by_platform, lower_by
 from covector._trace.primitive import Linear, Primitive
 from covector._trace.trace import typeof
 from covector._transform.batch import move_batch_axis
@@ -510,15 +510,6 @@ def _native(contract: tuple[int, int], groups: str) -> Any:
     return rule
 
 
-def _by_platform(on_cpu: Any, elsewhere: Any) -> Any:
-    cpu = lower_by(on_cpu)
-
-    def rule(ctx: Any, *args: Any, **params: Any) -> list[str]:
-        return (cpu if ctx.platform == "cpu" else elsewhere)(ctx, *args, **params)
-
-    return rule
-
-
 # --- the primitives -------------------------------------------------------------------------------
 
 
@@ -630,7 +621,9 @@ def _batch_segments(
 grouped_rows_p = Primitive(
     "grouped_rows",
     abstract=_abstract_rows,
-    lower=_by_platform(_grouped_rows_on_cpu, _native((2, 2), ", rhs_group_dimensions = [1]")),
+    lower=by_platform(
+        lower_by(_grouped_rows_on_cpu), _native((2, 2), ", rhs_group_dimensions = [1]")
+    ),
     jvp=_bilinear(lambda: grouped_rows_p),
     transpose=_transpose_rows,
     batch=_batch_rows,
@@ -641,7 +634,7 @@ grouped_rows_p = Primitive(
 grouped_outer_p = Primitive(
     "grouped_outer",
     abstract=_abstract_outer,
-    lower=_by_platform(_grouped_outer_on_cpu, _native((1, 1), "")),
+    lower=by_platform(lower_by(_grouped_outer_on_cpu), _native((1, 1), "")),
     jvp=_bilinear(lambda: grouped_outer_p),
     transpose=_transpose_outer,
     batch=_batch_outer,

@@ -9,7 +9,7 @@ import ml_dtypes
 from covector import lax
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
-from covector._lower.module import lower_by
+from covector._lower.module import by_platform, lower_by
 from covector._trace.primitive import Primitive
 from covector._trace.stage import stage_rule
 from covector._trace.trace import current_trace_state, typeof
@@ -143,13 +143,8 @@ def _program(avals: Any, params: dict[str, Any]) -> Any:
     return stage_rule(lambda *xs: [_decomposed(*xs, **params)], avals)
 
 
-_lower_by_parts = lower_by(_decomposed)
-
-
-def _lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any, **params: Any) -> list[str]:
+def _named(ctx: Any, args: Any, in_avals: Any, out_avals: Any, **params: Any) -> list[str]:
     """The compilers of accelerators know this operation by its name."""
-    if ctx.platform == "cpu":
-        return _lower_by_parts(ctx, args, in_avals, out_avals, **params)
     attributes = [(key, attribute_text(key, value)) for key, value in params.items()]
     return composite_text(ctx, args, _program(in_avals, params), "xla.scaled_dot", 0, attributes)
 
@@ -188,4 +183,10 @@ def _batch(
     return scaled_dot_p.bind(*args, dimension_numbers=numbers, **params), out_dim
 
 
-scaled_dot_p = Primitive("scaled_dot", abstract=_abstract, lower=_lower, jvp=_jvp, batch=_batch)
+scaled_dot_p = Primitive(
+    "scaled_dot",
+    abstract=_abstract,
+    lower=by_platform(lower_by(_decomposed), _named),
+    jvp=_jvp,
+    batch=_batch,
+)

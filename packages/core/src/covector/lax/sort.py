@@ -16,7 +16,7 @@ from covector import lax
 from covector._config import enable_x64
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
-from covector._lower.module import lower_by
+from covector._lower.module import by_platform, lower_by
 from covector._trace.primitive import Primitive
 from covector._trace.stage import stage_rule
 from covector._trace.trace import typeof
@@ -159,12 +159,7 @@ def reordered(x: Any, order: Any, axis: int, *, may_repeat: bool = False) -> Any
 
 def lower_by_platform(on_cpu: Any, elsewhere: Any) -> Any:
     """A lowering rule from two functions of operands and parameters."""
-    cpu, other = lower_by(_in_64_bits(on_cpu)), lower_by(_in_64_bits(elsewhere))
-
-    def rule(ctx: Any, *args: Any, **params: Any) -> list[str]:
-        return (cpu if ctx.platform == "cpu" else other)(ctx, *args, **params)
-
-    return rule
+    return by_platform(lower_by(_in_64_bits(on_cpu)), lower_by(_in_64_bits(elsewhere)))
 
 
 def _in_64_bits(function: Any) -> Any:
