@@ -60,9 +60,16 @@ class Side:
         self._process = subprocess.Popen(
             [sys.executable, child, self.implementation, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
-            env=environment(),
+            env=environment() | self._blas_threads(),
         )
         theirs.close()
+
+    def _blas_threads(self) -> dict[str, str]:
+        """One thread of BLAS where it serves compiled programs, through LAPACK alone. Threads of
+        BLAS go on spinning after a call, in the time of the other side, and take turns with XLA's:
+        two equal programs then differ by up to 1.8. NumPy, whose products are BLAS, keeps its own.
+        """
+        return {} if self.implementation == "numpy" else {"OPENBLAS_NUM_THREADS": "1"}
 
 
 def start(workload: Started, implementation: str) -> tuple[dict[str, float], str]:

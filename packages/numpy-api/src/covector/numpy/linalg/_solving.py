@@ -14,6 +14,7 @@ from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.custom_derivatives import custom_jvp
 from covector.errors import ShapeError
+from covector.lax.linalg._matrix import take_rows
 from covector.lax.linalg.householder import packed_qr
 from covector.numpy import _matrices, _reductions
 from covector.numpy._manipulation import broadcast_to, matrix_transpose, moveaxis, reshape
@@ -27,7 +28,6 @@ from covector.numpy._operands import (
 )
 from covector.numpy._products import matmul
 from covector.numpy._searching import where
-from covector.numpy._taking import take_along_axis
 
 
 class SlogdetResult(NamedTuple):
@@ -95,7 +95,7 @@ def _solve(a: Any, b: Any) -> Any:
 
 
 def _by_factors(packed: Any, permutation: Any, b: Any) -> Any:
-    b = take_along_axis(b, permutation[..., None], axis=-2)
+    b = take_rows(b, permutation)
     y = lax.linalg.triangular_solve(packed, b, left_side=True, lower=True, unit_diagonal=True)
     return lax.linalg.triangular_solve(packed, y, left_side=True, lower=False)
 
@@ -104,8 +104,7 @@ def _by_transposed_factors(packed: Any, permutation: Any, b: Any) -> Any:
     y = lax.linalg.triangular_solve(packed, b, left_side=True, lower=False, transpose_a=True)
     options = {"left_side": True, "lower": True, "transpose_a": True, "unit_diagonal": True}
     y = lax.linalg.triangular_solve(packed, y, **options)
-    places = _inverse_permutation(permutation)
-    return take_along_axis(y, places[..., None], axis=-2)
+    return take_rows(y, _inverse_permutation(permutation))
 
 
 def _inverse_permutation(permutation: Any) -> Any:
