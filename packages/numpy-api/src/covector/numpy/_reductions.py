@@ -469,6 +469,16 @@ def cumprod(
     )
 
 
+def running_extremum(name: str, a: ArrayLike, axis: int | None, dtype: DTypeLike = None) -> Array:
+    """``cummax`` or ``cummin`` (the ``name``) along an axis. The dtype stays as it is, if not given.
+
+    It is what ``maximum.accumulate`` does.
+    """
+    check_arraylike(name, a)
+    kept = requested_dtype(dtype, name) or typeof(a).dtype
+    return _cumulate(a, name=name, axis=_one_axis(axis), dtype=kept)
+
+
 @library_function(static_argnames=("name", "axis", "dtype"))
 def _cumulate(a: Any, *, name: str, axis: int | None, dtype: Any) -> Any:
     check_arraylike(name, a)

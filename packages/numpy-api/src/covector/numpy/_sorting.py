@@ -21,6 +21,10 @@ from covector.numpy._operands import (
 )
 
 
+_STATIC = ("axis", "kind", "order", "stable", "descending")
+
+
+@library_function(static_argnames=_STATIC)
 def sort(
     a: ArrayLike,
     axis: int | None = -1,
@@ -43,14 +47,15 @@ def sort(
     check_arraylike("sort", a)
     _check_options("sort", kind, order)
     a, axis = _along(a, axis)
-    return _sort(a, axis=axis, stable=bool(stable), descending=bool(descending))
+    result = lax.sort(a, dimension=axis, is_stable=bool(stable))
+    return lax.rev(result, (axis,)) if descending else result
 
 
 def _check_options(name: str, kind: Any, order: Any) -> None:
     if kind is not None:
-        raise ValueError(f"{name}: 'kind' is not supported; use stable=True or stable=False.")
+        raise TypeError(f"{name}: 'kind' is not supported; use stable=True or stable=False.")
     if order is not None:
-        raise ValueError(f"{name}: 'order' is for arrays with fields, which there are not.")
+        raise TypeError(f"{name}: 'order' is for arrays with fields, which there are not.")
 
 
 def _along(a: Any, axis: int | None) -> tuple[Any, int]:
@@ -60,12 +65,7 @@ def _along(a: Any, axis: int | None) -> tuple[Any, int]:
     return a, canonical_axis(axis, typeof(a).ndim)
 
 
-@library_function(static_argnames=("axis", "stable", "descending"))
-def _sort(a: Any, *, axis: int, stable: bool, descending: bool) -> Any:
-    result = lax.sort(a, dimension=axis, is_stable=stable)
-    return lax.rev(result, (axis,)) if descending else result
-
-
+@library_function(static_argnames=(*_STATIC, "dtype"))
 def argsort(
     a: ArrayLike,
     axis: int | None = -1,
@@ -85,20 +85,14 @@ def argsort(
     _check_options("argsort", kind, order)
     a, axis = _along(a, axis)
     dtype = requested_dtype(dtype, "argsort") or dtypes.canonicalize_dtype("int64")
-    return _argsort(a, axis=axis, stable=bool(stable), descending=bool(descending), dtype=dtype)
-
-
-@library_function(static_argnames=("axis", "stable", "descending", "dtype"))
-def _argsort(a: Any, *, axis: int, stable: bool, descending: bool, dtype: Any) -> Any:
-    """Descending: sort backwards, and reverse, so that equal elements keep their order."""
-    shape = typeof(a).shape
-    places = lax.broadcasted_iota(dtype, shape, axis)
-    if descending:
+    places = lax.broadcasted_iota(dtype, typeof(a).shape, axis)
+    if descending:  # sort backwards, and reverse, so that equal elements keep their order
         a, places = lax.rev(a, (axis,)), lax.rev(places, (axis,))
-    _, order = lax.sort((a, places), dimension=axis, is_stable=stable, num_keys=1)
+    _, order = lax.sort((a, places), dimension=axis, is_stable=bool(stable), num_keys=1)
     return lax.rev(order, (axis,)) if descending else order
 
 
+@library_function(static_argnames=("axis", "batch_size"))
 def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Array:
     """The positions that sort by several keys; the last one matters most.
 
@@ -115,11 +109,7 @@ def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Array:
         )
     if typeof(keys[0]).ndim == 0:
         return asarray(np.int32(0))
-    return _lexsort(keys, axis=canonical_axis(axis, typeof(keys[0]).ndim))
-
-
-@library_function(static_argnames="axis")
-def _lexsort(keys: list[Any], *, axis: int) -> Any:
+    axis = canonical_axis(axis, typeof(keys[0]).ndim)
     places = lax.broadcasted_iota(dtypes.canonicalize_dtype("int64"), typeof(keys[0]).shape, axis)
     operands = (*keys[::-1], places)
     return lax.sort(operands, dimension=axis, num_keys=len(keys))[-1]
@@ -137,6 +127,7 @@ def sort_complex(a: ArrayLike) -> Array:
     return lax.sort(lax.convert_element_type(a, dtype), dimension=typeof(a).ndim - 1)
 
 
+@library_function(static_argnames=("kth", "axis"))
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Elements ordered so that the k-th is in its sorted place.
 
@@ -148,6 +139,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     return _partition("partition", a, kth, axis)
 
 
+@library_function(static_argnames=("kth", "axis"))
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """The positions that partition ``a``. See `partition`.
 
@@ -166,6 +158,7 @@ def _partition(name: str, a: Any, kth: int, axis: int) -> Any:
     return sort(a, axis) if name == "partition" else argsort(a, axis)
 
 
+@library_function(static_argnums=1, static_argnames=("axis", "mode", "sorted"))
 def top_k(
     a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
 ) -> tuple[Array, Array]:
@@ -178,12 +171,8 @@ def top_k(
     if mode not in ("largest", "smallest"):
         raise ValueError(f"top_k: mode must be 'largest' or 'smallest', got {mode!r}.")
     axis = canonical_axis(axis, typeof(a).ndim)
-    return _top_k(a, k=index(k), axis=axis, smallest=mode == "smallest")
-
-
-@library_function(static_argnames=("k", "axis", "smallest"))
-def _top_k(a: Any, *, k: int, axis: int, smallest: bool) -> tuple[Any, Any]:
-    if not smallest:
+    k = index(k)
+    if mode == "largest":
         values, places = lax.top_k(a, k, axis=axis)
         return values, places
     places = lax.broadcasted_iota(np.dtype("int32"), typeof(a).shape, axis)

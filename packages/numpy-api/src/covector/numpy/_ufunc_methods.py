@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from covector import lax
@@ -24,8 +25,8 @@ from covector.numpy._operands import (
 _REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     "add": (_reductions.sum, _reductions.cumsum),
     "multiply": (_reductions.prod, _reductions.cumprod),
-    "maximum": (_reductions.max, None),
-    "minimum": (_reductions.min, None),
+    "maximum": (_reductions.max, partial(_reductions.running_extremum, "cummax")),
+    "minimum": (_reductions.min, partial(_reductions.running_extremum, "cummin")),
     "logical_and": (_reductions.all, None),
     "logical_or": (_reductions.any, None),
 }
