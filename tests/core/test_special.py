@@ -68,6 +68,32 @@ def test_the_beta_function_s_derivatives_in_a_and_b():
     np.testing.assert_allclose([in_a, in_b], [-0.240869376087557, 0.156344336413599], rtol=1e-14)
 
 
+# a, x, igammac(a, x) and its derivative in a, by numerical differentiation in 100 digits. For tiny
+# a the value is that small too, which 1 - igamma(a, x) is not; the oracle gives 0 or rounding.
+TINY = [
+    (1e-30, 1e-30, 6.850033712491985e-29, 68.50033712491984),
+    (1e-30, 1.0, 2.193839343955203e-31, 0.21938393439552029),
+    (1e-12, 1e-10, 2.2448635264887774e-11, 22.44863526463663),
+    (1e-12, 1.5, 1.0001958240676601e-13, 0.10001958240689938),
+    (1e-05, 0.001, 6.331347140529355e-05, 6.331154920592733),
+    (1e-05, 10.0, 4.157092171326943e-11, 4.1572154144548135e-06),
+    (0.001, 0.4, 0.0007026403592272346, 0.7029001684561276),
+    (0.05, 1e-30, 0.9675165505480319, 2.2277054717040183),
+    (0.05, 1.0, 0.011523652948539912, 0.24142256706363507),
+    (0.7, 1e-10, 0.9999998899452595, 2.5570557322525357e-06),
+]
+
+
+def test_igammac_at_tiny_a():
+    a, x, value, slope = np.array(TINY).T
+    with covector.enable_x64(True):
+        out, tangent = covector.jvp(lambda a: lax.igammac(a, x), (a,), (np.ones_like(a),))
+    np.testing.assert_allclose(out, value, rtol=4e-15)
+    np.testing.assert_allclose(tangent, slope, rtol=2e-14)
+    single = lax.igammac(a.astype(np.float32), x.astype(np.float32))
+    np.testing.assert_allclose(single, value, rtol=3e-6)  # the arguments are rounded too
+
+
 def test_a_gamma_sample_s_gradient():
     a, x = (z[:200] for z in GAMMA)
     with covector.enable_x64(True):

@@ -5,7 +5,9 @@ fraction otherwise (A. Gil, J. Segura, N. M. Temme, "Efficient and accurate algo
 computation and inversion of the incomplete gamma function ratios", 2012; the fraction in Lentz's
 modified form), and for large ``a`` near ``x`` by Temme's uniform expansion ("The asymptotic
 expansion of the incomplete gamma functions", 1979; DLMF 8.12), whose coefficients in
-``eta`` are Taylor series computed in exact fractions.
+``eta`` are Taylor series computed in exact fractions. Where both are at most 1, ``Q`` has a series
+of its own: for tiny ``a`` it is as small, and ``1 - P`` would be all rounding (W. Gautschi, "A
+computational procedure for incomplete gamma functions", 1979).
 
 The derivatives in ``a`` are those of these programs, by forward mode, in double precision.
 """
@@ -81,9 +83,10 @@ def random_gamma_grad(*args: Any) -> Any:
     return random_gamma_grad_p.bind(*args)
 
 
-# --- three ways to compute it ---------------------------------------------------------------------
+# --- the ways to compute it -----------------------------------------------------------------------
 
 _MAX_STEPS = 2000
+_COMPLEMENT_TERMS = 18  # 1 / 19! is below the rounding
 # Where a fraction ends of itself (at whole numbers), its derivatives still go on.
 SLOPE_STEPS = 200
 _TEMME_FROM, _TEMME_WIDTH = 200.0, 0.3
@@ -119,6 +122,23 @@ def _series(a: Any, x: Any) -> Any:
         return n, term, lax.add(total, term)
 
     return lax.while_loop(unfinished, step, (_number(x, 0), one, one))[2]
+
+
+def _complement(a: Any, x: Any) -> Any:
+    """``Q`` for ``a`` and ``x`` in (0, 1], by the other series of ``P`` (DLMF 8.7.1).
+
+    ``P = x**a / gamma(1 + a) (1 + a S)`` with ``S`` the sum of ``(-x)**n / (n! (a + n))``, and
+    ``1 / gamma(1 + a) = 1 + a g(a)``. What is left of ``1 - P`` has the factor ``a`` in each term.
+    """
+    slope = horner(a, _RECIPROCAL_GAMMA)
+    reciprocal = lax.add(lax.mul(a, slope), 1.0)
+    growth = lax.expm1(lax.mul(a, lax.log(x)))
+    total = lax.full_like(x, 0.0)
+    for n in range(_COMPLEMENT_TERMS, 0, -1):
+        term = lax.div((-1.0) ** n / math.factorial(n), lax.add(a, float(n)))
+        total = lax.mul(x, lax.add(total, term))
+    rest = lax.mul(lax.mul(a, total), lax.mul(lax.add(growth, 1.0), reciprocal))
+    return lax.neg(lax.add(lax.add(lax.mul(growth, reciprocal), lax.mul(a, slope)), rest))
 
 
 def _fraction(a: Any, x: Any, min_steps: int = 0) -> Any:
@@ -227,6 +247,8 @@ def _incomplete(a: Any, x: Any, *, upper: bool, min_steps: int = 0) -> Any:
     upper_part = lax.mul(prefactor, lax.mul(fraction[0], _fraction(*fraction, min_steps)))
     if upper:
         value = lax.select(by_series, lax.sub(1.0, lower_part), upper_part)
+        small = lax.bitwise_and(by_series, lax.le(lax.max(a, x), 1.0))
+        value = lax.select(small, _complement(*[choose(small, z, 1.0) for z in (a, x)]), value)
     else:
         value = lax.select(by_series, lower_part, lax.sub(1.0, upper_part))
     value = lax.select(uniform, _temme(*temme)[upper], value)
@@ -411,4 +433,32 @@ _TEMME = [
         6.797780477937208e-05,
         1.419062920643967e-07,
     ],
+]
+
+# ``1 / gamma(1 + a)`` is ``1 + a`` times the polynomial with these coefficients (DLMF 5.7.1).
+_RECIPROCAL_GAMMA = [
+    0.5772156649015329,
+    -0.6558780715202539,
+    -0.04200263503409524,
+    0.16653861138229148,
+    -0.04219773455554433,
+    -0.009621971527876973,
+    0.0072189432466631,
+    -0.0011651675918590652,
+    -0.00021524167411495098,
+    0.0001280502823881162,
+    -2.013485478078824e-05,
+    -1.2504934821426706e-06,
+    1.133027231981696e-06,
+    -2.056338416977607e-07,
+    6.116095104481416e-09,
+    5.002007644469223e-09,
+    -1.18127457048702e-09,
+    1.0434267116911005e-10,
+    7.782263439905071e-12,
+    -3.696805618642206e-12,
+    5.100370287454476e-13,
+    -2.0583260535665066e-14,
+    -5.348122539423018e-15,
+    1.2267786282382608e-15,
 ]
