@@ -16,11 +16,12 @@ from covector._api.tracing import argument_avals, argument_name, function_name, 
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr, Var
 from covector._trace.primitive import Primitive
+from covector._transform.divide import EitherPolicy, Policy
+from covector._transform.divide import Offloadable as Offloadable
+from covector._transform.divide import Recompute as Recompute
+from covector._transform.divide import Saveable as Saveable
 from covector._transform.linearize import linearize
-from covector._transform.remat import Offloadable as Offloadable
-from covector._transform.remat import Policy, remat_p
-from covector._transform.remat import Recompute as Recompute
-from covector._transform.remat import Saveable as Saveable
+from covector._transform.remat import remat_p
 from covector._tree.registry import dispatch_registry
 from covector.errors import ConcretizationTypeError
 from covector.lax._nary import elementwise_batch
@@ -168,6 +169,8 @@ name_p = Primitive(
 
 
 # --- policies -------------------------------------------------------------------------------------
+#
+# A policy is part of a program: that equal ones are one object keeps programs from being many.
 
 
 def everything_saveable(*_: Any, **__: Any) -> bool:
@@ -193,6 +196,7 @@ def dots_with_no_batch_dims_saveable(prim: Primitive, *args: Any, **params: Any)
     return prim.name == "dot_general" and not any(params["dimension_numbers"][1])
 
 
+@functools.lru_cache
 def offload_dot_with_no_batch_dims(offload_src: Any, offload_dst: Any) -> Policy:
     """Keep what `dots_with_no_batch_dims_saveable` keeps. (It stays in the device's memory.)"""
 
@@ -204,18 +208,21 @@ def offload_dot_with_no_batch_dims(offload_src: Any, offload_dst: Any) -> Policy
     return policy
 
 
+@functools.lru_cache
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
     """Keep all values, named or not, but those of these names."""
     names = frozenset(names_not_to_save)
     return lambda prim, *_, **params: prim is not name_p or params["name"] not in names
 
 
+@functools.lru_cache
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
     """Keep all named values but those of these names."""
     names = frozenset(names_not_to_save)
     return lambda prim, *_, **params: prim is name_p and params["name"] not in names
 
 
+@functools.lru_cache
 def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
     """Keep the values of these names."""
     names = frozenset(names_which_can_be_saved)
@@ -224,12 +231,7 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Keep what either policy keeps."""
-
-    def policy(prim: Primitive, *args: Any, **params: Any) -> Any:
-        first, second = [p(prim, *args, **params) for p in (policy_1, policy_2)]
-        return second if not first or first is Recompute else first
-
-    return policy
+    return EitherPolicy(policy_1, policy_2)
 
 
 def save_and_offload_only_these_names(
@@ -240,7 +242,7 @@ def save_and_offload_only_these_names(
     offload_dst: str,
 ) -> Policy:
     """Keep the values of these names. (All of them stay in the device's memory.)"""
-    saved, offloaded = set(names_which_can_be_saved), set(names_which_can_be_offloaded)
+    saved, offloaded = map(frozenset, (names_which_can_be_saved, names_which_can_be_offloaded))
     if both := saved & offloaded:
         raise ValueError(
             "The names should be exclusive and should not intersect in "
@@ -250,11 +252,16 @@ def save_and_offload_only_these_names(
             f"intersection: {both}"
         )
 
+    return _save_and_offload(saved, offloaded, offload_src, offload_dst)
+
+
+@functools.lru_cache
+def _save_and_offload(saved: frozenset, offloaded: frozenset, src: Any, dst: Any) -> Policy:
     def policy(prim: Primitive, *_: Any, **params: Any) -> Any:
         if prim is name_p and params["name"] in saved:
             return Saveable
         if prim is name_p and params["name"] in offloaded:
-            return Offloadable(offload_src, offload_dst)
+            return Offloadable(src, dst)
         return Recompute
 
     return policy

@@ -14,7 +14,10 @@ the file of its family under `lax/`. The rules' forms (`args` are atoms' values,
 - ``batch(axis, args, dims, **params) -> (out, dim)``: ``dims`` holds each operand's batch axis, or
   ``None``; ``axis`` has ``size`` and ``name`` (lists of outs and dims with ``multiple_results``);
 - ``linearize(jaxpr, mask, instantiate) -> Linearized`` only where `_transform/linearize.py`'s way
-  (jvp, then partial evaluation) does not do: control flow and calls.
+  (jvp, then partial evaluation) does not do: control flow and calls;
+- ``divide(jaxpr, wanted, policy) -> Linearized`` only where an application holds programs into
+  which the policy of a `remat` shall see (see `_transform/divide.py`);
+- ``prune(eqn, used) -> Equation`` only where an application can do without some of its results.
 
 A rule is staged once per signature, so it must not read values.
 """
@@ -69,6 +72,8 @@ class Primitive:
         transpose: Callable[..., Any] | None = None,
         batch: Callable[..., Any] | None = None,
         linearize: Callable[..., Any] | None = None,
+        divide: Callable[..., Any] | None = None,
+        prune: Callable[..., Any] | None = None,
         fold: Callable[..., Literal | None] | None = None,
         effects: Callable[[dict], frozenset] | None = None,
         multiple_results: bool = False,
@@ -82,6 +87,8 @@ class Primitive:
         self.transpose = transpose
         self.batch = batch
         self.linearize = linearize
+        self.divide = divide
+        self.prune = prune
         # `fold(literals, params, out_aval)` may give the literal that the operation comes to.
         self.fold = fold
         self._effects = effects

@@ -162,15 +162,34 @@ def _is_observable(effects: frozenset) -> bool:
 
 
 def prune_equations(eqns: Sequence[Equation], outvars: Sequence[Atom]) -> list[Equation]:
-    """Those equations that the outputs, or effects, need."""
+    """Those equations that the outputs, or effects, need, and of them only what is needed."""
     needed = {v for v in outvars if type(v) is Var}
     kept = []
     for eqn in reversed(eqns):
         if _is_observable(eqn.effects) or not needed.isdisjoint(eqn.outvars):
+            prune = eqn.primitive.prune
+            if prune is not None and not needed.issuperset(eqn.outvars):
+                eqn = prune(eqn, tuple([v in needed for v in eqn.outvars]))
             kept.append(eqn)
             needed.update([v for v in eqn.invars if type(v) is Var])
     kept.reverse()
     return kept
+
+
+def prune_call(eqn: Equation, used: Sequence[bool]) -> Equation:
+    """The `prune` rule of a primitive that calls the program in its param ``jaxpr``."""
+    jaxpr = eqn.params["jaxpr"]
+    outvars = [v for v, m in zip(jaxpr.outvars, used, strict=True) if m]
+    eqns = prune_equations(jaxpr.eqns, outvars)
+    reads = make_jaxpr_object(jaxpr.invars, eqns, outvars).used_inputs()
+    invars = [v for v, m in zip(jaxpr.invars, reads, strict=True) if m]
+    return Equation(
+        eqn.primitive,
+        {**eqn.params, "jaxpr": make_jaxpr_object(invars, eqns, outvars)},
+        [a for a, m in zip(eqn.invars, reads, strict=True) if m],
+        [v for v, m in zip(eqn.outvars, used, strict=True) if m],
+        eqn.source,
+    )
 
 
 class staging(use_base_trace):

@@ -7,7 +7,9 @@ from typing import Any
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr
 from covector._trace.primitive import Linear, Primitive
+from covector._trace.stage import prune_call
 from covector._transform.batch import batch
+from covector._transform.divide import divide
 from covector._transform.jvp import jvp
 from covector._transform.linearize import Linearized, linearize
 from covector._transform.transpose import transpose
@@ -33,6 +35,16 @@ def _linearize(call: Jaxpr, mask: tuple, instantiate: tuple | None) -> Linearize
     return split.with_programs(
         call_program(split.forward, params["name"]),
         call_program(split.tangent, f"linear_{params['name']}"),
+    )
+
+
+def _divide(call: Jaxpr, wanted: tuple, policy: Any) -> Linearized:
+    params = call.eqns[0].params
+    halves = divide(params["jaxpr"], wanted, policy)
+    again = halves.tangent
+    return halves.with_programs(
+        call_program(halves.forward, params["name"]),
+        call_program(again, params["name"]) if again.eqns else again,
     )
 
 
@@ -65,6 +77,8 @@ jit_p = Primitive(
     lower=lambda ctx, args, in_avals, out_avals, *, jaxpr, name: ctx.call(jaxpr, args, name),
     jvp=_jvp,
     linearize=_linearize,
+    divide=_divide,
+    prune=prune_call,
     transpose=_transpose,
     batch=_batch,
     effects=lambda params: params["jaxpr"].effects,

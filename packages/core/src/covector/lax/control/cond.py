@@ -17,11 +17,12 @@ from covector._api.tracing import Staged, function_name
 from covector._config import disable_jit
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
-from covector._ir.jaxpr import Jaxpr, Var
+from covector._ir.jaxpr import Equation, Jaxpr, Var
 from covector._trace.primitive import Linear, Primitive
 from covector._trace.stage import stage_rule
 from covector._trace.trace import Tracer, current_trace_state, typeof
 from covector._transform.batch import batch
+from covector._transform.divide import divide
 from covector._transform.jvp import jvp, zeros
 from covector._transform.linearize import Linearized, linearize
 from covector._transform.transpose import transpose
@@ -336,16 +337,27 @@ def _jvp(primals: list, tangents: list, **params: Any) -> tuple[list, list]:
 
 
 def _linearize(call: Jaxpr, mask: tuple, instantiate: tuple | None) -> Linearized:
-    """The residuals of a branch are inputs, outputs, or slots that all branches share by type.
-
-    Only one branch runs, so a slot holds the residual of that one; the others leave zeros in it.
-    """
-    branches, platforms = call.eqns[0].params.values()
+    branches = call.eqns[0].params["branches"]
     mask = mask[1:]
     wanted = union(*[linearize(b, mask).out_mask for b in branches])
     if instantiate is not None:
         wanted = union(wanted, instantiate)
-    splits = [linearize(b, mask, wanted) for b in branches]
+    return _in_two(call, [linearize(b, mask, wanted) for b in branches], wanted)
+
+
+def _divide(call: Jaxpr, wanted: tuple, policy: Any) -> Linearized:
+    return _in_two(
+        call, [divide(b, wanted, policy) for b in call.eqns[0].params["branches"]], wanted
+    )
+
+
+def _in_two(call: Jaxpr, splits: Sequence[Linearized], out_mask: tuple) -> Linearized:
+    """Two `cond`s, of the first and of the second halves of the branches.
+
+    The residuals of a branch are inputs, outputs, or slots that all branches share by type. Only
+    one branch runs, so a slot holds the residual of that one; the others leave zeros in it.
+    """
+    platforms = call.eqns[0].params["platforms"]
     num_given = len(call.in_avals) - 1 + len(call.out_avals)
     slots, slot_avals = _share_slots([s.forward.out_avals[s.num_outs :] for s in splits])
     # Positions among a branch's inputs, outputs and slots; in the program of the cond, the
@@ -358,7 +370,7 @@ def _linearize(call: Jaxpr, mask: tuple, instantiate: tuple | None) -> Linearize
     avals = [*call.in_avals[1:], *call.out_avals, *slot_avals]
     residual_avals = [avals[p] for p in residuals]
     forward = [_fill_slots(s, own, slot_avals) for s, own in zip(splits, slots, strict=True)]
-    linear = [
+    second = [
         _take_residuals(s.tangent, own, residuals, residual_avals)
         for s, own in zip(splits, positions, strict=True)
     ]
@@ -366,8 +378,8 @@ def _linearize(call: Jaxpr, mask: tuple, instantiate: tuple | None) -> Linearize
         _program(call.in_avals, forward, platforms),
         len(call.out_avals),
         (0, *[1 + p for p in residuals]),
-        _program((call.in_avals[0], *linear[0].in_avals), linear, platforms),
-        wanted,
+        _program((call.in_avals[0], *second[0].in_avals), second, platforms),
+        out_mask,
     )
 
 
@@ -487,12 +499,29 @@ def _run_in_lanes(axis: Any, mask: Any, operands: list, dims: tuple, branch: Jax
     return cond_p.bind(any_lane(mask), *operands, branches=(skip, program), platforms=None)
 
 
+def _prune(eqn: Equation, used: tuple) -> Equation:
+    branches = [rewire(b, b.invars, pick(b.outvars, used)) for b in eqn.params["branches"]]
+    reads = union(*[b.used_inputs() for b in branches])
+    return Equation(
+        cond_p,
+        {
+            **eqn.params,
+            "branches": tuple([rewire(b, pick(b.invars, reads), b.outvars) for b in branches]),
+        },
+        pick(eqn.invars, (True, *reads)),
+        pick(eqn.outvars, used),
+        eqn.source,
+    )
+
+
 cond_p = Primitive(
     "cond",
     abstract=_abstract,
     lower=_lower,
     jvp=_jvp,
     linearize=_linearize,
+    divide=_divide,
+    prune=_prune,
     transpose=_transpose,
     batch=_batch,
     effects=lambda params: frozenset().union(*[b.effects for b in params["branches"]]),

@@ -65,23 +65,28 @@ def _grows(eqn: Equation) -> bool:
 class ScanResiduals:
     """Where each residual of the body comes from in the scan as a whole.
 
+    The residuals are given as positions among the inputs and outputs of `forward`, the body, whose
+    outputs but for the first `num_outs` are there for them alone.
+
     `hoisted`: variables of the forward body that depend on constants alone: computed before the
     loop. `stacked`: those that become further ys. `positions`: each residual's place among the
     scan's inputs and outputs, then the hoisted ones, then the stacked ones. `is_constant`: whether
     it is the same in all steps.
     """
 
-    def __init__(self, halves: Linearized, params: dict[str, Any]):
-        self.forward = forward = halves.forward
+    def __init__(
+        self, forward: Jaxpr, num_outs: int, residuals: Sequence[int], params: dict[str, Any]
+    ):
+        self.forward = forward
         num_consts, num_carry = params["num_consts"], params["num_carry"]
-        num_in, num_outs = len(forward.in_avals), halves.num_outs
+        num_in = len(forward.in_avals)
         variables = [*forward.invars, *forward.outvars]
         ys = {v: num_in + i for i, v in enumerate(forward.outvars[:num_outs]) if i >= num_carry}
         fixed = _constant_variables(forward, num_consts)
         self.hoisted: list[Var] = []
         self.stacked: list[Var] = []
         places: list[tuple[str, int]] = []
-        for p in halves.residuals:
+        for p in residuals:
             v: Any = variables[p]
             if p < num_consts:
                 places.append(("constant", p))

@@ -263,35 +263,28 @@ def _scan(
     """Stage the body, and apply `scan_p` to what varies."""
     leaves, staged = _stage_body(body, carry, xs, slices)
     jaxpr, num_consts, count = staged.jaxpr, len(staged.consts), len(leaves)
-    # What the body hands on as it is need not be carried, nor slices of xs be stacked again.
+    # What the body hands on as it is need not be carried.
     fixed = invariant_carries(jaxpr, num_consts, count)
     varying = [not f for f in fixed]
     consts, carried, inputs = split(jaxpr.invars, num_consts, count)
     last, ys = split(jaxpr.outvars, count)
-    copied = [inputs.index(v) if v in inputs else None for v in ys]
-    computed = [c is None for c in copied]
-    outs = scan_p.bind(
-        *staged.consts,
-        *pick(leaves, fixed),
-        *pick(leaves, varying),
-        *slices.leaves,
-        jaxpr=rewire(
-            jaxpr,
-            [*consts, *pick(carried, fixed), *pick(carried, varying), *inputs],
-            [*pick(last, varying), *pick(ys, computed)],
-        ),
-        length=slices.length,
-        reverse=reverse,
-        unroll=unroll,
-        num_consts=num_consts + sum(fixed),
-        num_carry=sum(varying),
-        split_transpose=split_transpose,
+    inputs = [*consts, *pick(carried, fixed), *pick(carried, varying), *inputs]
+    outs = scan_rules.bind_scan(
+        [[*staged.consts, *pick(leaves, fixed)], pick(leaves, varying), slices.leaves],
+        rewire(jaxpr, inputs, [*pick(last, varying), *ys]),
+        {
+            "jaxpr": None,
+            "length": slices.length,
+            "reverse": reverse,
+            "unroll": unroll,
+            "num_consts": 0,
+            "num_carry": 0,
+            "split_transpose": split_transpose,
+        },
     )
     finals, stacks = split(outs, sum(varying))
-    finals = _or_given(spread(finals, varying), leaves)
-    given = [None if c is None else slices.leaves[c] for c in copied]
-    stacked = _or_given(spread(stacks, computed), given)
-    return staged.out_tree.unflatten([*finals, *stacked])
+    finals = [x if f is None else f for f, x in zip(spread(finals, varying), leaves, strict=True)]
+    return staged.out_tree.unflatten([as_array(x) for x in (*finals, *stacks)])
 
 
 def _stage_body(body: Callable, carry: Carry, xs: Any, slices: _Slices) -> tuple[list[Any], Staged]:
@@ -306,11 +299,6 @@ def _stage_body(body: Callable, carry: Carry, xs: Any, slices: _Slices) -> tuple
         promoted = promote_weak(leaves, avals, out_avals)
     carry.check(out_tree, avals, out_avals)
     return leaves, staged
-
-
-def _or_given(values: Sequence[Any], given: Sequence[Any]) -> list[Any]:
-    """The values, with those given in place of the ones that are None."""
-    return [as_array(g) if x is None else x for x, g in zip(values, given, strict=True)]
 
 
 # --- the primitive --------------------------------------------------------------------------------
@@ -481,6 +469,8 @@ scan_p = Primitive(
     lower=_lower,
     jvp=scan_rules.jvp_scan,
     linearize=scan_rules.linearize_scan,
+    divide=scan_rules.divide_scan,
+    prune=scan_rules.prune_scan,
     transpose=scan_rules.transpose_scan,
     batch=scan_rules.batch_scan,
     effects=lambda params: params["jaxpr"].effects,

@@ -11,6 +11,7 @@ from covector._trace.primitive import Linear, Primitive
 from covector._trace.stage import stage_rule
 from covector._trace.trace import current_trace_state, typeof
 from covector._transform.batch import BatchAxis, batch, move_batch_axis
+from covector._transform.divide import divide
 from covector._transform.jvp import jvp, zeros
 from covector._transform.linearize import Linearized, linearize
 from covector._transform.transpose import Transposed, add, transpose
@@ -36,12 +37,22 @@ from covector.lax.reduce import reduce_sum_p
 def bind_scan(
     groups: Sequence[Sequence[Any]], jaxpr: Jaxpr, params: dict[str, Any], **changes: Any
 ) -> list[Any]:
-    """Apply `scan_p` to (constants, carry, xs), otherwise as ``params`` say."""
+    """Apply `scan_p` to (constants, carry, xs), otherwise as ``params`` say.
+
+    A y that is the slice of an x is not stacked again: it is that x.
+    """
     from covector.lax.control.scan import scan_p
 
     consts, init, xs = groups
-    own = {"jaxpr": jaxpr, "num_consts": len(consts), "num_carry": len(init)}
-    return scan_p.bind(*consts, *init, *xs, **{**params, **own, **changes})
+    given = dict(zip(jaxpr.invars[len(consts) + len(init) :], xs, strict=True))
+    last, ys = split(jaxpr.outvars, len(init))
+    computed = [y not in given for y in ys]
+    program = rewire(jaxpr, jaxpr.invars, [*last, *pick(ys, computed)])
+    own = {"jaxpr": program, "num_consts": len(consts), "num_carry": len(init)}
+    outs = scan_p.bind(*consts, *init, *xs, **{**params, **own, **changes})
+    last, stacks = split(outs, len(init))
+    stacks = spread(stacks, computed)
+    return [*last, *[given[y] if s is None else s for y, s in zip(ys, stacks, strict=True)]]
 
 
 def _groups(values: Sequence[Any], params: dict[str, Any]) -> list[list[Any]]:
@@ -95,7 +106,7 @@ def linearize_scan(call: Jaxpr, mask: Mask, instantiate: Mask | None) -> Lineari
 
     carry_mask = fixpoint(lambda carry: derive(carry).out_mask[: len(carry)], init_mask)
     halves = keep_sources(derive(carry_mask))
-    residuals = ScanResiduals(halves, params)
+    residuals = ScanResiduals(halves.forward, halves.num_outs, halves.residuals, params)
     forward = _forward_program(call, residuals, params)
     out_mask = halves.out_mask
     wanted = out_mask if instantiate is None else union(out_mask, instantiate)
@@ -156,6 +167,81 @@ def _linear_body(
     t_consts, t_carry, t_xs = split(directions, num_consts, num_carry)
     once, stacked = residuals.by_kind(values)
     return rewire(tangent, [*once, *t_consts, *t_carry, *stacked, *t_xs], tangent.outvars)
+
+
+# --- what is kept, and what is computed again -----------------------------------------------------
+
+
+def divide_scan(call: Jaxpr, wanted: Mask, policy: Any) -> Linearized:
+    """Two scans: the second one goes through those carries again that it reads."""
+    params = call.eqns[0].params
+    body: Jaxpr = params["jaxpr"]
+    num_consts, num_carry = params["num_consts"], params["num_carry"]
+    wanted_carry, wanted_ys = split(wanted, num_carry)
+    carry_positions = range(num_consts, num_consts + num_carry)
+
+    def derive(carry: Mask) -> Linearized:
+        return divide(body, (*carry, *wanted_ys), policy)
+
+    def read(carry: Mask) -> list[bool]:
+        residuals = derive(carry).residuals
+        return [p in residuals for p in carry_positions]
+
+    carry = fixpoint(read, tuple(wanted_carry))
+    halves = derive(carry)
+    kept = [(p, v) for p, v in zip(halves.residuals, halves.tangent.invars, strict=True)]
+    values = [v for p, v in kept if p not in carry_positions]
+    carried = {p: v for p, v in kept if p in carry_positions}
+    residuals = ScanResiduals(
+        halves.forward,
+        halves.num_outs,
+        [p for p in halves.residuals if p not in carry_positions],
+        params,
+    )
+    inits = pick(list(carry_positions), carry)
+    carry_vars = [carried.get(p) or Var(body.in_avals[p]) for p in inits]
+    once, stacked = residuals.by_kind(values)
+    program = rewire(halves.tangent, [*once, *carry_vars, *stacked], halves.tangent.outvars)
+
+    def again(*args: Any) -> list[Any]:
+        values, init = split(args, len(residuals.positions))
+        once, stacked = residuals.by_kind(values)
+        last, ys = split(bind_scan([once, init, stacked], program, params), len(init))
+        return [*pick(last, pick(wanted_carry, carry)), *ys]
+
+    forward = _forward_program(call, residuals, params)
+    given = [*call.in_avals, *forward.out_avals]
+    positions = (*residuals.positions, *inits)
+    second = stage_rule(again, [given[p] for p in positions])
+    return Linearized(forward, len(call.out_avals), positions, second, wanted)
+
+
+def prune_scan(eqn: Equation, used: Mask) -> Equation:
+    """Without what the wanted results do not need: carries, ys, and the operands for them."""
+    params = eqn.params
+    body: Jaxpr = params["jaxpr"]
+    outs, ys = split(body.outvars, params["num_carry"])
+    used_carry, used_ys = split(used, params["num_carry"])
+
+    def kept(carry: Mask) -> Jaxpr:
+        return rewire(body, body.invars, [*pick(outs, carry), *pick(ys, used_ys)])
+
+    carry = fixpoint(lambda c: _groups(kept(c).used_inputs(), params)[1], tuple(used_carry))
+    program = kept(carry)
+    of_consts, _, of_xs = _groups(program.used_inputs(), params)
+    reads = [*of_consts, *carry, *of_xs]
+    own = {
+        "jaxpr": rewire(program, pick(program.invars, reads), program.outvars),
+        "num_consts": sum(of_consts),
+        "num_carry": sum(carry),
+    }
+    return Equation(
+        eqn.primitive,
+        {**params, **own},
+        pick(eqn.invars, reads),
+        pick(eqn.outvars, [*carry, *used_ys]),
+        eqn.source,
+    )
 
 
 # --- reverse mode: transposition ------------------------------------------------------------------
