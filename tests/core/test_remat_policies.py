@@ -172,6 +172,50 @@ def test_everything_of_a_cond_but_its_predicate_is_of_one_type():
     assert sorted(a.str_short() for a, _ in kept) == ["bool[]", "f32[3]", "f32[3]"]
 
 
+OPTIMIZED = """
+from jax.custom_derivatives import remat_opt_p
+assert remat_opt_p.name == "remat_opt"
+
+def loop(x):  # stands for an operation that gives outputs and residuals, and is opaque
+    step = lambda s: (s[0] + 1, lax.sin(s[1]), lax.exp(s[2]))
+    return lax.while_loop(lambda s: s[0] < 2, step, (0, x, x))[1:]
+
+def made(optimize):
+    f = jax.custom_vjp(lambda x: lax.sin(lax.sin(x)))
+    rule = lambda x: (lambda y, r: (y, (r,)))(*loop(x))
+    f.defvjp(rule, lambda r, ct: (lax.mul(r[0], ct),), optimize_remat=optimize)
+    return f
+
+def gradient(optimize, wrap=lambda f: f):
+    f = jax.checkpoint(lambda x: lax.cos(wrap(made(optimize))(x)))
+    return jax.grad(lambda x: lax.reduce_sum(f(x), (0,)))
+
+def loops(f):
+    return count(jax.make_jaxpr(f)(X).jaxpr, collections.Counter())["while"]
+
+(
+    [loops(gradient(o, w)) for o in (True, False) for w in (lambda f: f, jax.jit, jax.vmap)],
+    jax.jit(lambda x: [gradient(o, w)(x) for o in (True, False) for w in (jax.jit, jax.vmap)])(X),
+    jax.vmap(gradient(True))(W),
+)
+"""
+
+
+def test_forward_rule_runs_in_the_backward_pass_only(oracle):
+    outcome = oracle.compare(SETUP + OPTIMIZED, check_weak_type=False)
+    assert outcome.value[0] == [1, 1, 1, 2, 2, 2]
+
+
+def test_second_derivative_of_an_optimized_rule():
+    def second(optimize):
+        f = cv.custom_vjp(lambda x: lax.tanh(x))
+        f.defvjp(lambda x: (lax.tanh(x), (lax.exp(x),)), lambda r, ct: (lax.mul(r[0], ct),), False)
+        f.optimize_remat = optimize
+        return cv.grad(cv.grad(cv.checkpoint(lambda x: lax.sin(f(x)))))(0.5)
+
+    assert float(second(True)) == float(second(False))  # JAX cannot differentiate the first
+
+
 def test_a_loop_is_kept_or_run_again_as_a_whole():
     def until(x):
         start = lax.stop_gradient(lax.mul(x, 0.0))

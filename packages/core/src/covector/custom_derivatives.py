@@ -15,6 +15,7 @@ from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
 from covector._trace.trace import current_trace_state, typeof
 from covector._transform.custom import CustomJVP, CustomVJP, custom_jvp_call_p, custom_vjp_call_p
+from covector._transform.custom import remat_opt_p as remat_opt_p
 from covector._transform.symbolic_zeros import CustomVJPPrimal as CustomVJPPrimal
 from covector._transform.symbolic_zeros import SymbolicZero as SymbolicZero
 from covector._transform.symbolic_zeros import (
@@ -35,6 +36,7 @@ __all__ = [
     "custom_vjp_call_p",
     "custom_vjp_primal_tree_values",
     "linear_call",
+    "remat_opt_p",
     "zero_from_primal",
 ]
 
@@ -252,6 +254,7 @@ class custom_vjp(_WithRules):
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
         self.symbolic_zeros = False
+        self.optimize_remat = False
 
     def defvjp(
         self,
@@ -264,11 +267,14 @@ class custom_vjp(_WithRules):
 
         With ``symbolic_zeros``, ``fwd`` gets a `CustomVJPPrimal` for each array, which says whether
         it is differentiated, and ``bwd`` a `SymbolicZero` for each cotangent known to be zero.
-        ``optimize_remat`` is accepted, and makes no difference.
+        With ``optimize_remat``, a `checkpoint` around the function runs the function itself in the
+        forward pass, and ``fwd`` in the backward pass only. This helps where ``fwd`` is one opaque
+        operation, such as a kernel, that cannot leave out the residuals.
         """
         self.fwd = fwd
         self.bwd = bwd
         self.symbolic_zeros = symbolic_zeros
+        self.optimize_remat = optimize_remat
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = function_name(self.fun)
@@ -300,7 +306,7 @@ class custom_vjp(_WithRules):
             result = self.bwd(*call.nondiff, residuals, call.out_tree.unflatten(full))
             return _check_cotangents(result, call, self.bwd, name)
 
-        custom = CustomVJP(name, call.run, forward, backward)
+        custom = CustomVJP(name, call.run, forward, backward, self.optimize_remat)
         outs = current_trace_state.value.custom_call(custom, call.leaves)
         return call.out_tree.unflatten(outs)
 

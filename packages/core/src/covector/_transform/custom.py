@@ -13,18 +13,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from covector._ir.avals import ShapedArray
-from covector._ir.jaxpr import Jaxpr
+from covector._ir.jaxpr import Equation, Jaxpr
 from covector._trace.primitive import Primitive
-from covector._trace.stage import StageTrace, staging
+from covector._trace.stage import StageTrace, prune_call, stage_rule, staging
 from covector._trace.trace import typeof, use_trace
 from covector._transform.batch import BatchAxis, BatchTracer, batch
-from covector._transform.jvp import JVPTracer
+from covector._transform.jvp import JVPTracer, jvp
 from covector._transform.linearize import (
     CustomTapeEntry,
     Linearized,
     TapeEntry,
     assemble,
+    linearize,
 )
+from covector.lax.call import jit_p
 
 Flat = list[Any]
 
@@ -222,10 +224,12 @@ class CustomVJP(CustomFunction):
         run: Callable[..., Flat],
         forward: Callable[..., tuple[Flat, Any]],
         backward: Callable[[Any, Flat, Sequence[ShapedArray]], Flat],
+        optimize_remat: bool = False,
     ):
         super().__init__(name, run)
         self.forward = forward
         self.backward = backward
+        self.optimize_remat = optimize_remat
         self.primitive = custom_vjp_call_p
 
     def vectorized(self, axis: BatchAxis, dims: tuple) -> CustomVJP:
@@ -253,6 +257,7 @@ class CustomVJP(CustomFunction):
             lambda *xs: list(run(*xs)),
             forward,
             backward,
+            self.optimize_remat,
         )
 
     def jvp(self, trace: Any, args: Sequence[Any]) -> Flat:
@@ -311,8 +316,11 @@ def _linearize_custom_vjp(call: Jaxpr, mask: tuple, instantiate: tuple | None) -
     trace = StageTrace(embed_constants=True, name=custom.name)
     with staging(trace):
         inputs = [trace.new_input(a) for a in call.in_avals]
-        outs, residuals = custom.forward(inputs[num_consts:], mask[num_consts:])
-        leaves, tree = dispatch_registry.flatten(residuals)
+        if custom.optimize_remat:
+            outs, leaves, tree = _forward_as_one(call, mask, inputs)
+        else:
+            outs, residuals = custom.forward(inputs[num_consts:], mask[num_consts:])
+            leaves, tree = dispatch_registry.flatten(residuals)
         num_forward = len(trace.eqns)
         out_mask = tuple([a.has_tangent for a in call.out_avals])
         tangents = [
@@ -338,6 +346,26 @@ def _linearize_custom_vjp(call: Jaxpr, mask: tuple, instantiate: tuple | None) -
         tangent_atoms,
         out_mask,
     )
+
+
+def _forward_as_one(call: Jaxpr, mask: tuple, inputs: Flat) -> tuple[Flat, Flat, Any]:
+    """The outputs, residuals, and the residuals' tree, by one equation that knows the function."""
+    from covector._tree.registry import dispatch_registry
+
+    params = call.eqns[0].params
+    custom, num_consts = params["custom"], params["num_consts"]
+    tree: Any = None
+
+    def forward(*args: Any) -> Flat:
+        nonlocal tree
+        outs, residuals = custom.forward(list(args[num_consts:]), mask[num_consts:])
+        leaves, tree = dispatch_registry.flatten(residuals)
+        return [*outs, *leaves]
+
+    program = stage_rule(forward, call.in_avals)
+    results = remat_opt_p.bind(*inputs, fun=params["jaxpr"], fwd=program, name=custom.name)
+    num_outs = len(call.out_avals)
+    return results[:num_outs], results[num_outs:], tree
 
 
 def _transpose_linear(
@@ -370,5 +398,49 @@ custom_vjp_linear_p = Primitive(
     ],
     lower=lambda ctx, args, in_avals, out_avals, **params: _refuse_forward(**params),
     transpose=_transpose_linear,
+    multiple_results=True,
+)
+
+
+# --- optimize_remat -------------------------------------------------------------------------------
+
+
+def _prune_remat_opt(eqn: Equation, used: Sequence[bool]) -> Equation:
+    """The function itself, if no residual is needed: its forward rule may be one opaque call."""
+    fun, name = eqn.params["fun"], eqn.params["name"]
+    num_outs = len(fun.out_avals)
+    if any(used[num_outs:]):
+        return eqn
+    outvars = eqn.outvars[:num_outs]
+    called = Equation(jit_p, {"jaxpr": fun, "name": name}, eqn.invars, outvars, eqn.source)
+    return called if all(used[:num_outs]) else prune_call(called, used[:num_outs])
+
+
+def _jvp_remat_opt(primals: Flat, tangents: Flat, *, fun: Jaxpr, fwd: Jaxpr, name: str) -> Any:
+    derived, out_mask = jvp(fwd, tuple([t is not None for t in tangents]))
+    results = jit_p.bind(*primals, *_present(tangents), jaxpr=derived, name=f"jvp_{name}")
+    given = iter(results[len(out_mask) :])
+    return results[: len(out_mask)], [next(given) if m else None for m in out_mask]
+
+
+def _batch_remat_opt(
+    axis: BatchAxis, args: Flat, dims: tuple, *, fun: Jaxpr, fwd: Jaxpr, name: str
+) -> tuple[Flat, list[int]]:
+    fun, fwd = [batch(p, axis, dims, (0,) * len(p.out_avals)).jaxpr for p in (fun, fwd)]
+    return remat_opt_p.bind(*args, fun=fun, fwd=fwd, name=name), [0] * len(fwd.out_avals)
+
+
+# The forward rule `fwd` of a function `fun`: outputs, then residuals.
+remat_opt_p = Primitive(
+    "remat_opt",
+    abstract=lambda *avals, fun, fwd, name: list(fwd.out_avals),
+    lower=lambda ctx, args, in_avals, out_avals, *, fun, fwd, name: ctx.inline(fwd, args),
+    jvp=_jvp_remat_opt,
+    linearize=lambda call, mask, instantiate: linearize(
+        call.eqns[0].params["fwd"], mask, instantiate
+    ),
+    batch=_batch_remat_opt,
+    prune=_prune_remat_opt,
+    effects=lambda params: params["fwd"].effects,
     multiple_results=True,
 )
