@@ -126,7 +126,7 @@ def samples(dtype: str, kind: int = 0) -> np.ndarray:
         return np.roll(np.array(values, wide).astype(dtype), 3 * kind)
     real = [0.5, -0.3, 1.7, -2.9, 0.0, -0.0, 1.0, -1.0, 3.0, 30.0, np.inf, -np.inf, np.nan]
     if dtype.kind == "c":
-        real = [0.5 - 0.2j, -0.3 + 1j, 1.7, -2.9j, 0.0, 1.0 + 2j, 3 - 1j]
+        real = [0.5 - 0.2j, -0.3 + 1j, 1.7, 2.9j, 0.0, 1.0 + 2j, 3 - 1j]
     return np.roll(np.array(real).astype(dtype), 5 * kind)
 
 

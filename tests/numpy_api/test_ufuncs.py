@@ -130,7 +130,7 @@ def test_unary(oracle, name):
     "name", ["abs", "sign", "floor", "ceil", "trunc", "rint", "signbit", "sqrt"]
 )
 def test_edges_of_the_range(oracle, name):
-    compare_all(oracle, [f"jnp.{name}(edge)"], exact=name != "sqrt")
+    compare_all(oracle, [f"jnp.{name}(edge)"], exact=name not in ("sqrt", "sign"))
 
 
 @pytest.mark.parametrize("name", INTEGER_UNARY)
@@ -169,7 +169,6 @@ def test_division_at_the_edges(oracle):
     compare_all(
         oracle,
         """
-            jnp.floor_divide(i, 0)
             jnp.remainder(i, 0)
             jnp.divmod(i, j)
             """,

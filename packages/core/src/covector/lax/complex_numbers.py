@@ -166,3 +166,22 @@ conj_p = Primitive(
     batch=elementwise_batch(lambda: conj_p),
     elementwise=True,
 )
+
+
+# --- functions of them ----------------------------------------------------------------------------
+
+
+def lower_complex(name: str, of_real: Any) -> Any:
+    """A lowering rule: ``of_real`` for real numbers, that of `complex_functions` for complex ones.
+
+    A function that is asked for an accuracy is XLA's for both.
+    """
+
+    def rule(ctx: Any, args: Any, in_avals: Any, out_avals: Any, **accuracy: Any) -> list[str]:
+        if accuracy or not dtypes.is_complex(in_avals[0].dtype):
+            return of_real(ctx, args, in_avals, out_avals, **accuracy)
+        from covector.lax.complex_functions import LOWERINGS
+
+        return LOWERINGS[name](ctx, args, in_avals, out_avals)
+
+    return rule

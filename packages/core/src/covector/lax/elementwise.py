@@ -23,12 +23,13 @@ from covector.lax._nary import (
     compare_text,
     elementwise,
     lower_chlo,
+    lower_elementwise,
     scalar_like,
     unbroadcast,
 )
 from covector.lax.accuracy import RoundingMethod
 from covector.lax.compare import eq, ge, lower_extremum, select_n_p, zero_unless
-from covector.lax.complex_numbers import complex, imag, real
+from covector.lax.complex_numbers import complex, imag, lower_complex, real
 from covector.lax.convert import convert_element_type as convert_element_type
 from covector.lax.convert import convert_element_type_p as convert_element_type_p
 from covector.lax.convert import convert_type as convert_type
@@ -232,6 +233,16 @@ def _rem_quotient(x: Any, y: Any, remainder: Any) -> Any:
     return round(div(sub(x, remainder), y), RoundingMethod.TO_NEAREST_EVEN)
 
 
+def _lower_signed_zero(ctx: Any, args: Any, in_avals: Any, out_avals: Any) -> list[str]:
+    out = out_avals[0]
+    x, like = broadcast_operands(ctx, args, in_avals, out)
+    zero, minus_zero = ctx.constant(0.0, out), ctx.constant(-0.0, out)
+    select = f"stablehlo.select {{}}, {{}}, {{}} : {out.mask.mlir}, {out.mlir}"
+    is_negative = compare_text(ctx, "LT", like, zero, out)
+    signed = ctx.emit(select.format(is_negative, minus_zero, zero))[0]
+    return ctx.emit(select.format(compare_text(ctx, "EQ", x, zero, out), signed, x))
+
+
 mul_p = elementwise(
     "mul",
     "multiply",
@@ -257,6 +268,10 @@ rem_p = elementwise(
     identity,
     lambda t, out, x, y: scale(t, neg(_rem_quotient(x, y, out))),
 )
+
+# The first operand, where it is zero with the sign of the second: what is left when a division that
+# rounds down leaves no remainder.
+signed_zero_p = elementwise("signed_zero", _lower_signed_zero, FLOAT, identity, None)
 
 
 # --- sign and rounding ----------------------------------------------------------------------------
@@ -347,7 +362,13 @@ def _lower_round(
     return [ctx.simple(op, args, out_avals[0])]
 
 
-abs_p = elementwise("abs", "abs", "fci", _abs_tangent, out_dtype=dtypes.to_real_dtype)
+abs_p = elementwise(
+    "abs",
+    lower_complex("abs", lower_elementwise("abs")),
+    "fci",
+    _abs_tangent,
+    out_dtype=dtypes.to_real_dtype,
+)
 sign_p = elementwise("sign", _lower_sign, NUMBER, _sign_tangent)
 floor_p = elementwise("floor", "floor", FLOAT)
 ceil_p = elementwise("ceil", "ceil", FLOAT)

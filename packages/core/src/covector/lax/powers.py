@@ -23,7 +23,8 @@ from covector.lax._nary import (
 )
 from covector.lax.accuracy import bind, lower_with_accuracy
 from covector.lax.bitwise import and_p
-from covector.lax.compare import eq, lt, select_n_p, zero_unless
+from covector.lax.compare import eq, gt, lt, select_n_p, zero_unless
+from covector.lax.complex_numbers import lower_complex, real
 from covector.lax.convert import convert_element_type, convert_type
 from covector.lax.elementwise import abs, add, add_any, div, mul, neg, scale, sub, unscale
 
@@ -171,10 +172,14 @@ def _abstract_pow(x: ShapedArray, y: ShapedArray) -> ShapedArray:
 
 def _pow(x: Any, y: Any) -> Any:
     x_dtype, y_dtype = typeof(x).dtype, typeof(y).dtype
-    if x_dtype == y_dtype:
-        return power_p.bind(x, y)
-    exponent = convert_element_type(y, x_dtype)
-    if dtypes.is_complex(x_dtype) or _holds_integers(x_dtype, y_dtype):
+    exponent = y if x_dtype == y_dtype else convert_element_type(y, x_dtype)
+    if dtypes.is_complex(x_dtype):
+        # XLA gives nan where the exponent has an imaginary part.
+        vanishes = and_p.bind(
+            eq(x, scalar_like(x, 0)), gt(real(exponent), scalar_like(real(exponent), 0))
+        )
+        return zero_unless(eq(vanishes, False), power_p.bind(x, exponent))
+    if x_dtype == y_dtype or _holds_integers(x_dtype, y_dtype):
         return power_p.bind(x, exponent)
     # A large odd exponent becomes an even float, so the sign is settled apart.
     size = power_p.bind(abs(x), exponent)
@@ -270,7 +275,7 @@ def cbrt(x: Any, *, accuracy: Any = None) -> Any:
 
 sqrt_p = elementwise(
     "sqrt",
-    lower_with_accuracy("sqrt"),
+    lower_complex("sqrt", lower_with_accuracy("sqrt")),
     INEXACT,
     lambda t, y, x, **accuracy: unscale(scale(t, scalar_like(y, 0.5)), y),
 )

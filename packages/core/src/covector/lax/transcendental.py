@@ -17,7 +17,7 @@ from covector.lax.accuracy import bind, lower_with_accuracy
 from covector.lax.arctangent import lower_atan, lower_real_atan2
 from covector.lax.barriers import stop_gradient
 from covector.lax.compare import eq, lt, select_n_p, zero_unless
-from covector.lax.complex_numbers import complex, imag, real
+from covector.lax.complex_numbers import complex, imag, lower_complex, real
 from covector.lax.convert import convert_type
 from covector.lax.elementwise import abs, add, div, max, mul, neg, scale, sub, unscale
 from covector.lax.powers import pow, reciprocal, rsqrt, sqrt, square
@@ -116,7 +116,10 @@ def _logistic_slope(x: Any, y: Any, **accuracy: Any) -> Any:
 
 
 exp_p = elementwise(
-    "exp", lower_with_accuracy("exponential"), INEXACT, lambda t, y, x, **accuracy: scale(t, y)
+    "exp",
+    lower_complex("exp", lower_with_accuracy("exponential")),
+    INEXACT,
+    lambda t, y, x, **accuracy: scale(t, y),
 )
 exp2_p = elementwise(
     "exp2",
@@ -126,12 +129,15 @@ exp2_p = elementwise(
 )
 expm1_p = elementwise(
     "expm1",
-    lower_with_accuracy("exponential_minus_one"),
+    lower_complex("expm1", lower_with_accuracy("exponential_minus_one")),
     INEXACT,
     lambda t, y, x, **accuracy: scale(t, exp(x, **accuracy)),  # 1 + y cancels where y is near -1
 )
 log_p = elementwise(
-    "log", lower_with_accuracy("log"), INEXACT, lambda t, y, x, **accuracy: unscale(t, x)
+    "log",
+    lower_complex("log", lower_with_accuracy("log")),
+    INEXACT,
+    lambda t, y, x, **accuracy: unscale(t, x),
 )
 log2_p = elementwise(
     "log2",
@@ -141,7 +147,7 @@ log2_p = elementwise(
 )
 log1p_p = elementwise(
     "log1p",
-    lower_with_accuracy("log_plus_one"),
+    lower_complex("log1p", lower_with_accuracy("log_plus_one")),
     INEXACT,
     lambda t, y, x, **accuracy: unscale(t, add(x, scalar_like(x, 1))),
 )
@@ -195,19 +201,19 @@ def _tan_slope(x: Any, y: Any) -> Any:
 
 sin_p = elementwise(
     "sin",
-    lower_with_accuracy("sine"),
+    lower_complex("sin", lower_with_accuracy("sine")),
     INEXACT,
     lambda t, y, x, **accuracy: scale(t, cos(x, **accuracy)),
 )
 cos_p = elementwise(
     "cos",
-    lower_with_accuracy("cosine"),
+    lower_complex("cos", lower_with_accuracy("cosine")),
     INEXACT,
     lambda t, y, x, **accuracy: scale(t, neg(sin(x, **accuracy))),
 )
 tan_p = elementwise(
     "tan",
-    lower_with_accuracy("tan"),
+    lower_complex("tan", lower_with_accuracy("tan")),
     INEXACT,
     lambda t, y, x, **accuracy: scale(t, _tan_slope(x, y)),
 )
@@ -292,11 +298,21 @@ def _complex_atan2(x: Any, y: Any) -> Any:
 
 _lower_complex_atan2 = lower_by(_complex_atan2)
 
-asin_p = elementwise("asin", lower_chlo("asin"), INEXACT, lambda t, y, x: scale(t, _asin_slope(x)))
-acos_p = elementwise(
-    "acos", lower_chlo("acos"), INEXACT, lambda t, y, x: scale(t, neg(_asin_slope(x)))
+asin_p = elementwise(
+    "asin",
+    lower_complex("asin", lower_chlo("asin")),
+    INEXACT,
+    lambda t, y, x: scale(t, _asin_slope(x)),
 )
-atan_p = elementwise("atan", lower_atan, INEXACT, lambda t, y, x: scale(t, _atan_slope(x)))
+acos_p = elementwise(
+    "acos",
+    lower_complex("acos", lower_chlo("acos")),
+    INEXACT,
+    lambda t, y, x: scale(t, neg(_asin_slope(x))),
+)
+atan_p = elementwise(
+    "atan", lower_complex("atan", lower_atan), INEXACT, lambda t, y, x: scale(t, _atan_slope(x))
+)
 atan2_p = elementwise(
     "atan2",
     _lower_atan2,
@@ -401,11 +417,15 @@ def _atanh_slope(x: Any) -> Any:
     return reciprocal(mul(sub(one, x), add(one, x)))
 
 
-sinh_p = elementwise("sinh", lower_chlo("sinh"), INEXACT, lambda t, y, x: scale(t, cosh(x)))
-cosh_p = elementwise("cosh", lower_chlo("cosh"), INEXACT, lambda t, y, x: scale(t, sinh(x)))
+sinh_p = elementwise(
+    "sinh", lower_complex("sinh", lower_chlo("sinh")), INEXACT, lambda t, y, x: scale(t, cosh(x))
+)
+cosh_p = elementwise(
+    "cosh", lower_complex("cosh", lower_chlo("cosh")), INEXACT, lambda t, y, x: scale(t, sinh(x))
+)
 tanh_p = elementwise(
     "tanh",
-    lower_with_accuracy("tanh"),
+    lower_complex("tanh", lower_with_accuracy("tanh")),
     INEXACT,
     lambda t, y, x, **accuracy: scale(t, sech_squared_p.bind(x)),
 )
@@ -417,11 +437,20 @@ sech_squared_p = elementwise(
     lambda t, y, x: scale(t, mul(mul(y, tanh(x)), scalar_like(x, -2))),
 )
 asinh_p = elementwise(
-    "asinh", lower_chlo("asinh"), INEXACT, lambda t, y, x: scale(t, _asinh_slope(x))
+    "asinh",
+    lower_complex("asinh", lower_chlo("asinh")),
+    INEXACT,
+    lambda t, y, x: scale(t, _asinh_slope(x)),
 )
 acosh_p = elementwise(
-    "acosh", lower_chlo("acosh"), INEXACT, lambda t, y, x: scale(t, _acosh_slope(x))
+    "acosh",
+    lower_complex("acosh", lower_chlo("acosh")),
+    INEXACT,
+    lambda t, y, x: scale(t, _acosh_slope(x)),
 )
 atanh_p = elementwise(
-    "atanh", lower_chlo("atanh"), INEXACT, lambda t, y, x: scale(t, _atanh_slope(x))
+    "atanh",
+    lower_complex("atanh", lower_chlo("atanh")),
+    INEXACT,
+    lambda t, y, x: scale(t, _atanh_slope(x)),
 )

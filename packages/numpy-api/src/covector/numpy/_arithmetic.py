@@ -10,6 +10,7 @@ from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.lax.convert import convert_type
+from covector.lax.elementwise import signed_zero_p
 from covector.numpy import _operands
 from covector.numpy._operands import (
     Array,
@@ -105,32 +106,41 @@ def _remainder(x: Any, y: Any) -> Any:
 
     Of integers, the remainder of a division by zero is 0.
     """
-    if dtypes.is_integer(typeof(y).dtype):
+    is_float = dtypes.is_float(typeof(y).dtype)
+    if not is_float:
         one = full_shape(scalar(1, typeof(y).dtype), y)
         y = lax.select(lax.eq(y, zero(typeof(y).dtype)), one, y)
     rest = lax.rem(x, y)
     nothing = zero(typeof(rest).dtype)
     wrong_sign = lax.ne(lax.lt(rest, nothing), lax.lt(y, nothing))
     wrong_sign = lax.bitwise_and(wrong_sign, lax.ne(rest, nothing))
-    return lax.select(wrong_sign, lax.add(rest, y), rest)
+    rest = lax.select(wrong_sign, lax.add(rest, y), rest)
+    return signed_zero_p.bind(rest, y) if is_float else rest
 
 
 def _floor_divide(x: Any, y: Any) -> Any:
     dtype = typeof(x).dtype
-    if dtypes.is_unsigned(dtype):
-        return lax.div(x, y)
     if dtypes.is_integer(dtype):
-        quotient = lax.div(x, y)
-        opposite = lax.ne(lax.sign(x), lax.sign(y))
-        inexact = lax.ne(lax.rem(x, y), zero(dtype))
-        down = lax.bitwise_and(opposite, inexact)
-        return lax.select(down, lax.sub(quotient, scalar(1, dtype)), quotient)
+        return _integer_floor_divide(x, y)
     if dtypes.is_complex(dtype):
         raise TypeError(
             "floor_divide: complex numbers have no order, so they cannot be rounded down."
         )
     shape = _operands.common_shape("floor_divide", typeof(x).shape, typeof(y).shape)
     return _float_divmod(*[_operands.broadcast_to_shape(v, shape) for v in (x, y)])[0]
+
+
+def _integer_floor_divide(x: Any, y: Any) -> Any:
+    """The quotient rounded down; 0 where the divisor is."""
+    dtype = typeof(x).dtype
+    quotient, nothing = lax.div(x, y), zero(dtype)
+    if not dtypes.is_unsigned(dtype):
+        opposite = lax.ne(lax.sign(x), lax.sign(y))
+        inexact = lax.ne(lax.rem(x, y), nothing)
+        down = lax.bitwise_and(opposite, inexact)
+        quotient = lax.select(down, lax.sub(quotient, scalar(1, dtype)), quotient)
+    impossible = full_shape(lax.eq(y, nothing), quotient)
+    return lax.select(impossible, full_shape(nothing, quotient), quotient)
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
@@ -140,8 +150,11 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     quotient = lax.div(lax.sub(x, rest), y)
     wrong_sign = lax.ne(lax.sign(y), lax.sign(rest))
     move = lax.bitwise_and(lax.ne(rest, zero(dtype)), wrong_sign)
-    rest = lax.select(move, lax.add(rest, y), rest)
+    rest = signed_zero_p.bind(lax.select(move, lax.add(rest, y), rest), y)
     quotient = lax.round(lax.select(move, lax.sub(quotient, scalar(1, dtype)), quotient))
+    negative = lax.ne(sign_bit(x), sign_bit(y))
+    sign = lax.select(negative, full_shape(scalar(-1, dtype), x), full_shape(scalar(1, dtype), x))
+    quotient = signed_zero_p.bind(quotient, sign)
     return lax.select(lax.eq(y, zero(dtype)), lax.div(x, y), quotient), rest
 
 
@@ -287,12 +300,30 @@ def _absolute(x: Any) -> Any:
 
 
 def _sign(x: Any) -> Any:
-    if not dtypes.is_complex(typeof(x).dtype):
-        return lax.sign(x)
-    size = lax.abs(x)
-    at_zero = lax.eq(size, zero(typeof(size).dtype))
-    size = lax.select(at_zero, full_shape(scalar(1, typeof(size).dtype), size), size)
-    return lax.div(x, lax.convert_element_type(size, typeof(x).dtype))
+    if dtypes.is_complex(typeof(x).dtype):
+        return _direction(x)
+    nothing = zero(typeof(x).dtype)
+    sign = lax.sign(x)
+    # Of -0.0, too, the sign is 0.0.
+    return lax.select(lax.eq(x, nothing), full_shape(nothing, sign), sign)
+
+
+def _direction(z: Any) -> Any:
+    """``z / abs(z)``, by parts; an infinite one beside a finite one counts alone."""
+    size = lax.abs(z)
+    dtype = typeof(size).dtype
+    at_zero = lax.eq(size, zero(dtype))
+    size = lax.select(at_zero, full_shape(scalar(1, dtype), size), size)
+    re, im = [
+        lax.select(at_zero, full_shape(zero(dtype), p), p) for p in (lax.real(z), lax.imag(z))
+    ]
+
+    def unit(part: Any, other: Any) -> Any:
+        infinite = lax.eq(lax.abs(part), scalar(np.inf, dtype))
+        alone = lax.bitwise_and(infinite, lax.is_finite(other))
+        return lax.select(alone, lax.sign(part), lax.div(part, size))
+
+    return lax.complex(unit(re, im), unit(im, re))
 
 
 def _truncate(x: Any) -> Any:

@@ -30,10 +30,17 @@ expm1 = unary("expm1", "expm1", "exp(x) - 1, exact also near zero.", ("expm1(1e-
 log = unary("log", "log", "The natural logarithm of each element.", ("log(jnp.e)", "1.0"))
 log1p = unary("log1p", "log1p", "log(1 + x), exact also near zero.", ("log1p(1e-8)", "1e-08"))
 log2 = unary("log2", "log2", "The logarithm to base two.", ("log2(8)", "3.0"))
-log10 = unary(
-    "log10", lambda x: lax.mul(lax.log(x), scalar(1 / np.log(10), typeof(x).dtype)),
-    "The logarithm to base ten.", ("log10(100)", "2.0"),
-)  # fmt: skip
+
+
+def _log10(x: Any) -> Any:
+    natural = lax.log(x)
+    if not dtypes.is_complex(typeof(x).dtype):
+        return lax.mul(natural, scalar(1 / np.log(10), typeof(x).dtype))
+    parts = lax.real(natural), lax.imag(natural)  # apart, since an infinite part times zero is nan
+    return lax.complex(*[lax.mul(p, scalar(1 / np.log(10), typeof(p).dtype)) for p in parts])
+
+
+log10 = unary("log10", _log10, "The logarithm to base ten.", ("log10(100)", "2.0"))
 
 
 def _logaddexp(base: float) -> Any:
