@@ -23,13 +23,13 @@ COMPLEXES = [complex(a, b) for a in PARTS for b in PARTS]
 OF_ONE = """
     abs acos acosh asin asinh atan atanh conj cos cosh exp expm1 isfinite isinf isnan log log1p log2
     log10 negative positive real round sign sin sinh square sqrt tan tanh
-""".split()
-OF_ONE_REAL = "ceil floor imag signbit trunc reciprocal".split()
-OF_TWO = "add equal multiply not_equal subtract".split()
+"""
+OF_ONE_REAL = "ceil floor imag signbit trunc reciprocal"
+OF_TWO = "add equal multiply not_equal subtract"
 OF_TWO_REAL = """
     atan2 copysign divide floor_divide greater greater_equal hypot less less_equal logaddexp maximum
     minimum nextafter pow remainder
-""".split()
+"""
 
 # Where the standard says something else than NumPy: of complex numbers with such parts.
 NOT_NUMPY = {
@@ -53,18 +53,22 @@ def the_same(x, y, ulps=8, signed=True):
     if x.dtype.kind != "c":
         return the_same_part(x, y, ulps, np.asarray(signed))
     settled = ~np.isnan(x) & signed & np.isfinite(x)
-    size = lambda part: np.where(np.isinf(part) & ~settled, np.abs(part), part)  # noqa: E731
-    parts = [(size(x.real), size(y.real)), (size(x.imag), size(y.imag))]
-    return np.logical_and(*[the_same_part(*p, ulps, settled) for p in parts])
+
+    def part(z):
+        return np.where(np.isinf(z) & ~settled, np.abs(z), z)
+
+    pairs = (x.real, y.real), (x.imag, y.imag)
+    return np.logical_and(*[the_same_part(part(p), part(q), ulps, settled) for p, q in pairs])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 def test_special_values(dtype):
     values = np.array(COMPLEXES if dtype == "complex64" else REALS, dtype)
     pairs = [v.ravel() for v in np.meshgrid(values, values, indexing="ij")]
-    of_one, of_two = list(OF_ONE), list(OF_TWO)
+    of_one, of_two = OF_ONE.split(), OF_TWO.split()
     if dtype != "complex64":
-        of_one, of_two = of_one + OF_ONE_REAL, of_two + OF_TWO_REAL
+        of_one += OF_ONE_REAL.split()
+        of_two += OF_TWO_REAL.split()
 
     @covector.jit
     def compute(values, pairs):
