@@ -104,6 +104,36 @@ def test_unbound():
         exchange(*[a[0] for a in sample()])
 
 
+def test_is_a_primitive():
+    args = sample()
+    program = str(covector.make_jaxpr(exchange, axis_env=[("i", SIZE)])(*[a[0] for a in args]))
+    assert program.count("ragged_all_to_all[") == 1
+    assert lax.ragged_all_to_all_p.name == "ragged_all_to_all"
+
+
+@pytest.mark.parametrize("mapped", [vmap, pmap])
+def test_both_modes_agree(mapped):
+    operand, output, *lists = sample()
+    f = mapped(exchange, axis_name="i")
+    square = lambda x, y: f(lax.mul(x, x), lax.mul(y, y), *lists)
+    out, pull_back = covector.vjp(square, operand, output)
+    weights = np.arange(out.size, dtype=np.float32).reshape(out.shape)
+    slopes = pull_back(weights)
+    tangents = [np.cos(operand), np.cos(output)]
+    _, moved = covector.jvp(square, (operand, output), tangents)
+    forward, backward = (
+        np.sum(weights * moved),
+        sum(np.sum(s * t) for s, t in zip(slopes, tangents)),
+    )
+    np.testing.assert_allclose(forward, backward, rtol=1e-5)
+
+
+def test_psum_scatter_start_is_not_offered(oracle):
+    oracle.compare_error(
+        "jax.vmap(lambda x: lax.psum_scatter_start(x, 'i'), axis_name='i')(np.ones((2, 2)))"
+    )
+
+
 # --- pcast ---------------------------------------------------------------------------------------
 
 
@@ -112,6 +142,8 @@ def test_pcast(oracle):
     for mapped in (vmap, pmap):
         f = mapped(lambda v: lax.pcast(v, "i", to="varying"), axis_name="i")
         np.testing.assert_array_equal(f(x), x)
+    np.testing.assert_array_equal(pmap(lambda v: lax.pcast(v, "i", to="reduced"), "i")(x), x)
+    oracle.compare_error("jax.pmap(lambda v: lax.pcast(v, 'i', to='unreduced'), 'i')(x)", x=x[:1])
     oracle.compare("lax.pcast(x, (), to='varying')", x=x)
     oracle.compare("lax.pcast(x, None, to='reduced')", x=x)
     for call in (

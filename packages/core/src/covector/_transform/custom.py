@@ -18,7 +18,7 @@ from covector._trace.primitive import Primitive
 from covector._trace.stage import StageTrace, prune_call, stage_rule, staging
 from covector._trace.trace import typeof, use_trace
 from covector._transform.batch import BatchAxis, BatchTracer, batch
-from covector._transform.jvp import JVPTracer, jvp
+from covector._transform.jvp import JVPTracer
 from covector._transform.linearize import (
     CustomTapeEntry,
     Linearized,
@@ -26,7 +26,7 @@ from covector._transform.linearize import (
     assemble,
     linearize,
 )
-from covector.lax.call import jit_p
+from covector.lax.call import jit_p, jvp_call
 
 Flat = list[Any]
 
@@ -416,13 +416,6 @@ def _prune_remat_opt(eqn: Equation, used: Sequence[bool]) -> Equation:
     return called if all(used[:num_outs]) else prune_call(called, used[:num_outs])
 
 
-def _jvp_remat_opt(primals: Flat, tangents: Flat, *, fun: Jaxpr, fwd: Jaxpr, name: str) -> Any:
-    derived, out_mask = jvp(fwd, tuple([t is not None for t in tangents]))
-    results = jit_p.bind(*primals, *_present(tangents), jaxpr=derived, name=f"jvp_{name}")
-    given = iter(results[len(out_mask) :])
-    return results[: len(out_mask)], [next(given) if m else None for m in out_mask]
-
-
 def _batch_remat_opt(
     axis: BatchAxis, args: Flat, dims: tuple, *, fun: Jaxpr, fwd: Jaxpr, name: str
 ) -> tuple[Flat, list[int]]:
@@ -435,7 +428,9 @@ remat_opt_p = Primitive(
     "remat_opt",
     abstract=lambda *avals, fun, fwd, name: list(fwd.out_avals),
     lower=lambda ctx, args, in_avals, out_avals, *, fun, fwd, name: ctx.inline(fwd, args),
-    jvp=_jvp_remat_opt,
+    jvp=lambda primals, tangents, *, fun, fwd, name: jvp_call(
+        primals, tangents, jaxpr=fwd, name=name
+    ),
     linearize=lambda call, mask, instantiate: linearize(
         call.eqns[0].params["fwd"], mask, instantiate
     ),

@@ -94,7 +94,7 @@ COLLECTIVES_MODULE = "covector.parallel"
 _COLLECTIVES = (
     "all_gather all_gather_p all_to_all all_to_all_p axis_index axis_index_p axis_size pbroadcast "
     "pcast pmax pmax_p pmean pmin pmin_p ppermute ppermute_p pshuffle psum psum_p psum_scatter "
-    "pswapaxes ragged_all_to_all"
+    "psum_scatter_start pswapaxes ragged_all_to_all ragged_all_to_all_p"
 )
 
 

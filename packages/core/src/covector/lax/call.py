@@ -21,7 +21,8 @@ def call_program(jaxpr: Jaxpr, name: str) -> Jaxpr:
     return jit_p.jaxpr(jaxpr.in_avals, {"jaxpr": jaxpr, "name": name})
 
 
-def _jvp(primals: list, tangents: list, *, jaxpr: Jaxpr, name: str) -> tuple[list, list]:
+def jvp_call(primals: list, tangents: list, *, jaxpr: Jaxpr, name: str) -> tuple[list, list]:
+    """The jvp rule of what a program stands for: a call of the derived program."""
     derived, out_mask = jvp(jaxpr, tuple([t is not None for t in tangents]))
     args = [*primals, *[t for t in tangents if t is not None]]
     outs = jit_p.bind(*args, jaxpr=derived, name=f"jvp_{name}")
@@ -59,7 +60,8 @@ def _transpose(cts: list, *args: Any, jaxpr: Jaxpr, name: str) -> list:
     return [next(results) if m else None for m in linear]
 
 
-def _batch(axis: Any, args: list, dims: tuple, *, jaxpr: Jaxpr, name: str) -> tuple[list, Any]:
+def batch_call(axis: Any, args: list, dims: tuple, *, jaxpr: Jaxpr, name: str) -> tuple[list, Any]:
+    """The batching rule of what a program stands for: a call of the derived program."""
     derived, out_dims = batch(jaxpr, axis, dims)
     return jit_p.bind(*args, jaxpr=derived, name=name), out_dims
 
@@ -75,12 +77,12 @@ jit_p = Primitive(
     "jit",
     abstract=_abstract,
     lower=lambda ctx, args, in_avals, out_avals, *, jaxpr, name: ctx.call(jaxpr, args, name),
-    jvp=_jvp,
+    jvp=jvp_call,
     linearize=_linearize,
     divide=_divide,
     prune=prune_call,
     transpose=_transpose,
-    batch=_batch,
+    batch=batch_call,
     effects=lambda params: params["jaxpr"].effects,
     multiple_results=True,
 )

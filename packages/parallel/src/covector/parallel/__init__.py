@@ -16,12 +16,14 @@ from covector.parallel._exchanges import ppermute as ppermute
 from covector.parallel._exchanges import ppermute_p as ppermute_p
 from covector.parallel._exchanges import pshuffle as pshuffle
 from covector.parallel._exchanges import psum_scatter as psum_scatter
+from covector.parallel._exchanges import psum_scatter_start as psum_scatter_start
 from covector.parallel._exchanges import pswapaxes as pswapaxes
 from covector.parallel._exchanges import reduce_scatter_p as reduce_scatter_p
 from covector.parallel._names import axis_size as axis_size
 from covector.parallel._pmap import pmap as pmap
 from covector.parallel._pmap_rules import pmap_p as pmap_p
 from covector.parallel._ragged import ragged_all_to_all as ragged_all_to_all
+from covector.parallel._ragged import ragged_all_to_all_p as ragged_all_to_all_p
 from covector.parallel._reductions import pmax as pmax
 from covector.parallel._reductions import pmax_p as pmax_p
 from covector.parallel._reductions import pmean as pmean

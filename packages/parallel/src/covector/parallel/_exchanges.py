@@ -119,6 +119,17 @@ def psum_scatter(
     return tree.map(one, x)
 
 
+def psum_scatter_start(*args: Any, **kwargs: Any) -> Any:
+    """The first half of an asynchronous `psum_scatter`, which no platform offers here.
+
+    Raises `NotImplementedError`; use `psum_scatter`.
+    """
+    raise NotImplementedError(
+        "psum_scatter_start: asynchronous collectives are not offered. Use psum_scatter; the "
+        "compiler overlaps it with other work where it can."
+    )
+
+
 def _bound_axes(function: str, axis_name: AxisName, axis_index_groups: Any) -> tuple:
     names = names_in(axis_name)
     sizes = [bound_size(name, function) for name in names]

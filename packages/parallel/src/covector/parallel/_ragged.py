@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 from covector import lax
 from covector._ir import dtypes
+from covector._trace.primitive import Primitive
+from covector._trace.stage import stage_rule
 from covector._trace.trace import typeof
+from covector._transform.linearize import linearize
+from covector.lax.call import batch_call, jvp_call
 from covector.lax.shape import broadcast_new_axis
 from covector.parallel._exchanges import all_gather, all_to_all
 from covector.parallel._names import AxisName, bound_size, index_groups, names_in
@@ -60,19 +64,43 @@ def ragged_all_to_all(
         "recv_sizes": recv_sizes,
     }
     _check(operand, output, lists, senders)
-    num_rows, length = typeof(operand).shape[0], typeof(output).shape[0]
+    operands = [operand, output, *lists.values()]
+
+    def exchange(*values: Any) -> list[Any]:
+        return [_exchange(*values, axis_name=names, groups=groups, senders=senders)]
+
+    return ragged_all_to_all_p.bind(
+        *operands,
+        jaxpr=stage_rule(exchange, [typeof(x) for x in operands]),
+        axis_name=names,
+        axis_index_groups=groups,
+    )[0]
+
+
+def _exchange(
+    operand: Any,
+    output: Any,
+    input_offsets: Any,
+    send_sizes: Any,
+    output_offsets: Any,
+    recv_sizes: Any,
+    *,
+    axis_name: AxisName,
+    groups: Any,
+    senders: int,
+) -> Any:
+    """The exchange by other collectives. (What is sent is what is received: it is not read.)"""
+    num_rows, length = operand.shape[0], output.shape[0]
     if not num_rows:
         return output
 
     def exchanged(x: Any) -> Any:
         x = lax.convert_element_type(x, np.int32)
-        return all_to_all(x, axis_name, 0, 0, axis_index_groups=axis_index_groups, tiled=True)
+        return all_to_all(x, axis_name, 0, 0, axis_index_groups=groups, tiled=True)
 
     starts, places = exchanged(input_offsets), exchanged(output_offsets)
     sizes = lax.convert_element_type(recv_sizes, np.int32)
-    everything = all_gather(
-        operand, axis_name, axis_index_groups=axis_index_groups, axis=0, tiled=True
-    )
+    everything = all_gather(operand, axis_name, axis_index_groups=groups, axis=0, tiled=True)
     slices, inside = _slice_of_each_row(places, sizes, length)
     row = lax.iota(np.int32, length)
     sender = lax.div(slices, np.int32(starts.shape[0] // senders))
@@ -119,3 +147,22 @@ def _check(operand: Any, output: Any, lists: dict[str, Any], senders: int) -> No
                 f"multiple of {senders}, which is the size of the named axis; {name} has shape "
                 f"{aval.shape}."
             )
+
+
+# It stands for a program of other collectives, and derives by that one's rules.
+ragged_all_to_all_p = Primitive(
+    "ragged_all_to_all",
+    abstract=lambda *avals, jaxpr, **params: list(jaxpr.out_avals),
+    lower=lambda ctx, args, in_avals, out_avals, *, jaxpr, **params: ctx.inline(jaxpr, args),
+    jvp=lambda primals, tangents, *, jaxpr, **params: jvp_call(
+        primals, tangents, jaxpr=jaxpr, name="ragged_all_to_all"
+    ),
+    linearize=lambda call, mask, instantiate: linearize(
+        call.eqns[0].params["jaxpr"], mask, instantiate
+    ),
+    batch=lambda axis, args, dims, *, jaxpr, **params: batch_call(
+        axis, args, dims, jaxpr=jaxpr, name="ragged_all_to_all"
+    ),
+    effects=lambda params: params["jaxpr"].effects,
+    multiple_results=True,
+)
