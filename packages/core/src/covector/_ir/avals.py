@@ -60,8 +60,14 @@ class ShapedArray:
     def mlir(self) -> str:
         """The StableHLO type, for instance ``tensor<2x3xf32>``."""
         if self._mlir is None:
+            element = DTYPE_TO_MLIR[self.dtype]
+            if not element:
+                raise TypeError(
+                    f"XLA has no operations on arrays of dtype {self.dtype}; they can be moved and "
+                    "read only. Convert them with NumPy: numpy.asarray(x).astype('int8')."
+                )
             dims = "".join(f"{d}x" for d in self.shape)
-            self._mlir = f"tensor<{dims}{DTYPE_TO_MLIR[self.dtype]}>"
+            self._mlir = f"tensor<{dims}{element}>"
         return self._mlir
 
     @property

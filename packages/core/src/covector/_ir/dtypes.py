@@ -21,16 +21,18 @@ from covector.errors import TypePromotionError, warn_user
 
 DType = Any  # a numpy dtype or an ExtendedDType
 
-# Every type that XLA computes with, and its name in StableHLO. The types of ml_dtypes that are not
-# here (float6, int1, ...) have no arithmetic in XLA, or crash it.
+# Every type that arrays can have, and its name in StableHLO, which has no integers of one bit:
+# arrays of these are moved and read, but no program takes them.
 _MLIR_NAMES = {
     "bool": "i1",
+    "int1": "",
     "int2": "i2",
     "int4": "i4",
     "int8": "i8",
     "int16": "i16",
     "int32": "i32",
     "int64": "i64",
+    "uint1": "",
     "uint2": "ui2",
     "uint4": "ui4",
     "uint8": "ui8",
@@ -38,6 +40,8 @@ _MLIR_NAMES = {
     "uint32": "ui32",
     "uint64": "ui64",
     "float4_e2m1fn": "f4E2M1FN",
+    "float6_e2m3fn": "f6E2M3FN",
+    "float6_e3m2fn": "f6E3M2FN",
     "float8_e3m4": "f8E3M4",
     "float8_e4m3": "f8E4M3",
     "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
@@ -54,14 +58,17 @@ _MLIR_NAMES = {
     "complex128": "complex<f64>",
 }
 
+# Older versions of ml_dtypes have no int1 and uint1.
 DTYPES: dict[str, np.dtype] = {
-    name: np.dtype(getattr(ml_dtypes, name, name)) for name in _MLIR_NAMES
+    name: np.dtype(getattr(ml_dtypes, name, name))
+    for name in _MLIR_NAMES
+    if hasattr(ml_dtypes, name) or hasattr(np, name)
 }
 
 #: The tangent type of integers and booleans: it has one value and takes no memory.
 float0 = np.dtype([("float0", np.void, 0)])
 
-DTYPE_TO_MLIR: dict[np.dtype, str] = {DTYPES[name]: mlir for name, mlir in _MLIR_NAMES.items()}
+DTYPE_TO_MLIR: dict[np.dtype, str] = {d: _MLIR_NAMES[name] for name, d in DTYPES.items()}
 DTYPE_TO_MLIR[float0] = "i1"
 
 bfloat16 = ml_dtypes.bfloat16
@@ -102,11 +109,13 @@ BOOLS = frozenset({DTYPES["bool"]})
 SIGNED = frozenset(d for n, d in DTYPES.items() if n.startswith("int"))
 UNSIGNED = frozenset(d for n, d in DTYPES.items() if n.startswith("uint"))
 INTEGERS = SIGNED | UNSIGNED
-NARROW_FLOATS = frozenset(d for n, d in DTYPES.items() if n.startswith(("float4", "float8")))
+NARROW_FLOATS = frozenset(
+    d for n, d in DTYPES.items() if n.startswith(("float4_", "float6_", "float8_"))
+)
 FLOATS = frozenset(d for n, d in DTYPES.items() if "float" in n)
 COMPLEXES = frozenset(d for n, d in DTYPES.items() if n.startswith("complex"))
 INEXACTS = FLOATS | COMPLEXES
-NARROW_INTEGERS = frozenset(DTYPES[n] for n in ("int2", "int4", "uint2", "uint4"))
+NARROW_INTEGERS = frozenset(d for d in INTEGERS if d.name.rstrip("124") in ("int", "uint"))
 
 
 def is_bool(dtype: DType) -> bool:
@@ -313,7 +322,7 @@ def _checked(dtype: np.dtype, x: Any) -> np.dtype:
 def _edges(strict: bool, x64: bool) -> dict[Any, list[Any]]:
     """The lattice: from each node to those directly above it."""
     names: dict[Any, list[Any]] = {
-        int: ["int2", "int4", "int8", "uint2", "uint4", "uint8", float],
+        int: [*sorted(d.name for d in NARROW_INTEGERS), "int8", "uint8", float],
         float: ["bfloat16", "float16", *sorted(d.name for d in NARROW_FLOATS), complex],
         complex: ["complex64"],
     }
@@ -591,5 +600,5 @@ def itemsize_bits(dtype: Any) -> int:
     return _BITS[known] if known in _BITS else 8 * known.itemsize
 
 
-_BITS = {DTYPES[name]: 2 for name in ("int2", "uint2")}
-_BITS |= {DTYPES[name]: 4 for name in ("int4", "uint4", "float4_e2m1fn")}
+_BITS = {d: int(d.name.lstrip("uint")) for d in NARROW_INTEGERS}
+_BITS |= {d: int(d.name[5]) for d in NARROW_FLOATS}  # float4_e2m1fn

@@ -19,10 +19,11 @@ _CONTENTS: dict[str, str] = {
     # module: public names
     "_scalar_types": "bfloat16 bool bool_ can_cast cdouble character complex128 complex64 complex_ "
     "complexfloating csingle double dtype finfo flexible float16 float32 float4_e2m1fn float64 "
-    "float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 "
-    "float8_e5m2fnuz float8_e8m0fnu float_ floating generic iinfo inexact int16 int2 int32 int4 "
-    "int64 int8 int_ integer isdtype issubdtype number object_ promote_types result_type "
-    "signedinteger single uint uint16 uint2 uint32 uint4 uint64 uint8 unsignedinteger",
+    "float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn "
+    "float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float_ floating generic iinfo "
+    "inexact int1 int16 int2 int32 int4 int64 int8 int_ integer isdtype issubdtype number object_ "
+    "promote_types result_type signedinteger single uint uint1 uint16 uint2 uint32 uint4 uint64 "
+    "uint8 unsignedinteger",
     "_operands": "ComplexWarning ndarray",
     "_creation": "arange array asarray astype copy empty empty_like full full_like geomspace "
     "linspace logspace ones ones_like zeros zeros_like",

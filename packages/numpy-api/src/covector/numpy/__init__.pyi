@@ -273,6 +273,8 @@ from covector.numpy._scalar_types import dtype as dtype
 from covector.numpy._scalar_types import finfo as finfo
 from covector.numpy._scalar_types import flexible as flexible
 from covector.numpy._scalar_types import float4_e2m1fn as float4_e2m1fn
+from covector.numpy._scalar_types import float6_e2m3fn as float6_e2m3fn
+from covector.numpy._scalar_types import float6_e3m2fn as float6_e3m2fn
 from covector.numpy._scalar_types import float8_e3m4 as float8_e3m4
 from covector.numpy._scalar_types import float8_e4m3 as float8_e4m3
 from covector.numpy._scalar_types import float8_e4m3b11fnuz as float8_e4m3b11fnuz
@@ -289,6 +291,7 @@ from covector.numpy._scalar_types import floating as floating
 from covector.numpy._scalar_types import generic as generic
 from covector.numpy._scalar_types import iinfo as iinfo
 from covector.numpy._scalar_types import inexact as inexact
+from covector.numpy._scalar_types import int1 as int1
 from covector.numpy._scalar_types import int2 as int2
 from covector.numpy._scalar_types import int4 as int4
 from covector.numpy._scalar_types import int8 as int8
@@ -306,6 +309,7 @@ from covector.numpy._scalar_types import result_type as result_type
 from covector.numpy._scalar_types import signedinteger as signedinteger
 from covector.numpy._scalar_types import single as single
 from covector.numpy._scalar_types import uint as uint
+from covector.numpy._scalar_types import uint1 as uint1
 from covector.numpy._scalar_types import uint2 as uint2
 from covector.numpy._scalar_types import uint4 as uint4
 from covector.numpy._scalar_types import uint8 as uint8
