@@ -4,6 +4,7 @@ from . import (
     autodiff,
     compiled,
     control,
+    dispatch,
     eager,
     linalg,
     numpy_functions,
@@ -17,6 +18,7 @@ from . import (
 WORKLOADS = [
     *start.WORKLOADS,
     *eager.WORKLOADS,
+    *dispatch.WORKLOADS,
     *compiled.WORKLOADS,
     *autodiff.WORKLOADS,
     *control.WORKLOADS,

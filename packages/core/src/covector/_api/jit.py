@@ -74,6 +74,19 @@ class Statics:
         self.positions = positions
         self.names = frozenset(names)
 
+    @classmethod
+    def all_but(cls, fun: Callable[..., Any], operands: Iterable[str]) -> Statics:
+        """All arguments of a Python function but ``operands``. Its code is read: a signature costs
+        ten times as much.
+        """
+        code = fun.__code__
+        positional = code.co_varnames[: code.co_argcount]
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        statics = cls(fun, None, None, "static")
+        statics.positions = tuple([i for i, n in enumerate(positional) if n not in operands])
+        statics.names = frozenset(names[code.co_posonlyargcount :]).difference(operands)
+        return statics
+
     def where(self, count: int) -> set[int]:
         """The positions among ``count`` positional arguments."""
         return (
@@ -143,7 +156,8 @@ class _Jit:
     ):
         self.fun = fun if shardings is None else shardings.around(fun)
         self.shardings = shardings
-        self.name = function_name(fun)
+        # What `_take` computes is `take` to those who read its errors.
+        self.name = function_name(fun).lstrip("_") if library else function_name(fun)
         self.static = static
         self.donate = donate
         self.inline = inline
@@ -435,18 +449,26 @@ def library_function(
     *,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
+    operands: Iterable[str] | None = None,
 ) -> Any:
     """A function of Covector's own: one executable when eager, spliced when staged.
 
-    Its body runs once per signature, abstractly, so it must not read values.
+    Its body runs once per signature, abstractly, so it must not read values. Static is what
+    ``static_argnums`` and ``static_argnames`` say, or else all arguments but ``operands``. What
+    checks and prepares arguments belongs into the body: before it, it costs time at each call.
     """
     if fun is None:
         return functools.partial(
-            library_function, static_argnums=static_argnums, static_argnames=static_argnames
+            library_function,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            operands=operands,
         )
     state = _Jit(
         fun,
-        Statics(fun, static_argnums, static_argnames, "static"),
+        Statics(fun, static_argnums, static_argnames, "static")
+        if operands is None
+        else Statics.all_but(fun, operands),
         Statics(fun, None, None, "donate"),
         inline=True,
         library=True,

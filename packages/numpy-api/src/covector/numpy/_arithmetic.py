@@ -375,6 +375,7 @@ rint = unary(
 )  # fmt: skip
 
 
+@library_function(operands=("a",))
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Each element rounded to a number of decimals; of two equally near, to the even one.
 
@@ -387,9 +388,10 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     [0.12 2.5 ] 2.0
     """
     check_no_out("round", out)
-    return _round(a, decimals=int(decimals))
+    return _round(a, int(decimals))
 
 
+@library_function(operands=("a",))
 def around(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Each element rounded to a number of decimals. An alias of `round`.
 
@@ -399,8 +401,7 @@ def around(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     return round(a, decimals, out)
 
 
-@library_function(static_argnames="decimals")
-def _round(a: Any, *, decimals: int) -> Any:
+def _round(a: Any, decimals: int) -> Any:
     check_arraylike("round", a)
     dtype = typeof(a).dtype
     if dtypes.is_integer(dtype) or dtypes.is_bool(dtype):
@@ -420,6 +421,7 @@ def _round(a: Any, *, decimals: int) -> Any:
     return convert_type(x, dtype, weak_type=typeof(a).weak_type)
 
 
+@library_function(operands=("arr", "min", "max"))
 def clip(
     arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None
 ) -> Array:
@@ -437,7 +439,6 @@ def clip(
     return _clip(arr, min, max)
 
 
-@library_function
 def _clip(x: Any, low: Any, high: Any) -> Any:
     bounds = [v for v in (low, high) if v is not None]
     check_arraylike("clip", x, *bounds)
@@ -533,6 +534,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     return lax.convert_element_type(result, dtype)
 
 
+@library_function(operands=("x",))
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     """The fractional and the integral part of each element, both with its sign.
 
@@ -540,11 +542,6 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     -0.5 -1.0
     """
     check_no_out("modf", out)
-    return _modf(x)
-
-
-@library_function
-def _modf(x: Any) -> tuple[Any, Any]:
     (x,) = promote_inexact("modf", x)
     whole = _truncate(x)
     infinite = lax.eq(lax.abs(x), scalar(np.inf, typeof(x).dtype))
@@ -697,6 +694,7 @@ def _gcd(x1: Any, x2: Any) -> Any:
     return lax.while_loop(unfinished, step, (x1, x2))[0]
 
 
+@library_function(operands=("x", "nan", "posinf", "neginf"))
 def nan_to_num(
     x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Array:
@@ -707,17 +705,12 @@ def nan_to_num(
     >>> print(jnp.nan_to_num(jnp.array([1.0, jnp.nan]), nan=5.0))
     [1. 5.]
     """
-    return _nan_to_num(x, nan, posinf, neginf)
-
-
-@library_function
-def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     check_arraylike("nan_to_num", x)
     dtype = typeof(x).dtype
     if not dtypes.is_inexact(dtype):
         return x
     if dtypes.is_complex(dtype):
-        parts = [_nan_to_num(part, nan, posinf, neginf) for part in (lax.real(x), lax.imag(x))]
+        parts = [nan_to_num(p, copy, nan, posinf, neginf) for p in (lax.real(x), lax.imag(x))]
         return lax.complex(*parts)
     largest = dtypes.finfo(dtype).max
     infinity = scalar(np.inf, dtype)

@@ -16,7 +16,7 @@ import numpy as np
 from covector._trace.trace import Tracer
 from covector.numpy import _arithmetic, _comparison
 from covector.numpy._indexing import index_array
-from covector.numpy._products import _matmul
+from covector.numpy._products import matmul
 
 ArrayImpl = _jaxlib.ArrayImpl
 
@@ -78,7 +78,7 @@ _BINARY_OPERATORS = {
     "mod": _arithmetic.remainder,
     "divmod": _arithmetic.divmod,
     "pow": _arithmetic.power,
-    "matmul": _matmul,
+    "matmul": matmul,
     "and": _comparison.bitwise_and,
     "or": _comparison.bitwise_or,
     "xor": _comparison.bitwise_xor,

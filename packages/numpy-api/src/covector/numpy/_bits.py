@@ -26,6 +26,7 @@ from covector.numpy._searching import where
 _BYTE = np.dtype("uint8")
 
 
+@library_function(operands=("a",))
 def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
     """Whether elements are nonzero, eight to a byte along an axis; zeros fill up the last byte.
 
@@ -53,7 +54,6 @@ def _weights(bitorder: str) -> np.ndarray:
     return (powers[::-1] if bitorder == "big" else powers).astype(_BYTE)
 
 
-@library_function(static_argnames=("axis", "bitorder"))
 def _packbits(a: Any, *, axis: int | None, bitorder: str) -> Any:
     bits = ravel(as_boolean(a)) if axis is None else moveaxis(as_boolean(a), axis, -1)
     *batch, n = typeof(bits).shape
@@ -64,6 +64,7 @@ def _packbits(a: Any, *, axis: int | None, bitorder: str) -> Any:
     return packed if axis is None else moveaxis(packed, -1, axis)
 
 
+@library_function(operands=("a",))
 def unpackbits(
     a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Array:
@@ -85,7 +86,6 @@ def unpackbits(
     )
 
 
-@library_function(static_argnames=("axis", "count", "bitorder"))
 def _unpackbits(a: Any, *, axis: int | None, count: int | None, bitorder: str) -> Any:
     rows = ravel(a) if axis is None else moveaxis(a, axis, -1)
     *batch, n = typeof(rows).shape

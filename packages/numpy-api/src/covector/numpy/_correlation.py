@@ -24,6 +24,7 @@ from covector.numpy._products import dot
 from covector.numpy._statistics import average
 
 
+@library_function(operands=("m", "y", "fweights", "aweights"))
 def cov(
     m: ArrayLike,
     y: ArrayLike | None = None,
@@ -97,6 +98,7 @@ def _covariance(x: Any, weights: Any, unequal: bool, ddof: Any) -> Any:
     return (product / divisor).squeeze()
 
 
+@library_function(operands=("x", "y"))
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike = None
 ) -> Array:
@@ -116,6 +118,7 @@ def corrcoef(
     return c.clip(-1, 1)
 
 
+@library_function(operands=("a", "v"))
 def convolve(
     a: ArrayLike,
     v: ArrayLike,
@@ -135,6 +138,7 @@ def convolve(
     return _sliding("convolve", a, v, mode, precision, preferred_element_type)
 
 
+@library_function(operands=("a", "v"))
 def correlate(
     a: ArrayLike,
     v: ArrayLike,
@@ -164,7 +168,6 @@ def _sliding(name: str, a: Any, v: Any, mode: str, precision: Any, preferred: An
     )
 
 
-@library_function(static_argnames=("name", "mode", "precision", "preferred"))
 def _slide(a: Any, v: Any, *, name: str, mode: str, precision: Any, preferred: Any) -> Any:
     check_arraylike(name, a, v)
     if typeof(a).ndim != 1 or typeof(v).ndim != 1:

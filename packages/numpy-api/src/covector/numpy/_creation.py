@@ -518,29 +518,19 @@ def linspace(
     >>> jnp.linspace(0, 1, 5)
     Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
-    num = int(concrete("linspace", "num", num))
+    num = num if type(num) is int else int(concrete("linspace", "num", num))
     if num < 0:
         raise ValueError(f"linspace: num must be nonnegative, got {num}.")
-    dtype = requested_dtype(dtype, "linspace")
-    points, *step = _linspace(
-        start,
-        stop,
-        num=num,
-        endpoint=bool(endpoint),
-        retstep=bool(retstep),
-        dtype=dtype,
-        axis=int(axis),
-    )
-    if device is not None:
-        points = device_put(points, device)
-    return (points, *step) if retstep else points
+    result = _linspace(start, stop, num, endpoint, retstep, dtype, axis)
+    return result if device is None else device_put(result, device)
 
 
-@library_function(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))
+@library_function(operands=("start", "stop"))
 def _linspace(
-    start: Any, stop: Any, *, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
+    start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
 ) -> Any:
     check_arraylike("linspace", start, stop)
+    dtype = requested_dtype(dtype, "linspace")
     start, stop = [
         lax.convert_element_type(v, typeof(v).dtype) for v in promote_dtypes_inexact(start, stop)
     ]
@@ -568,9 +558,10 @@ def _linspace(
     if dtype is not None and dtypes.is_integer(dtype):
         points = lax.floor(points)
     points = lax.convert_element_type(points, dtype or compute)
-    return (points, step) if retstep else (points,)
+    return (points, step) if retstep else points
 
 
+@library_function(operands=("start", "stop", "base"))
 def logspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -622,7 +613,7 @@ def _geomspace(start: Any, stop: Any, *, num: int, endpoint: bool, axis: int) ->
     ]
     direction = sign(start)
     low, high = [lax.log(lax.div(v, direction)) for v in (start, stop)]
-    (logs,) = _linspace(low, high, num=num, endpoint=endpoint, retstep=False, dtype=None, axis=axis)
+    logs = _linspace(low, high, num, endpoint, False, None, axis)
     at = canonical_axis(axis, len(shape) + 1)
     others = [i for i in range(len(shape) + 1) if i != at]
     full_shape = typeof(logs).shape

@@ -24,7 +24,7 @@ from covector.numpy._operands import (
     canonical_axes,
     canonical_axis,
     check_arraylike,
-    concrete,
+    promote_dtypes,
     promote_dtypes_inexact,
     scalar,
     zero,
@@ -33,6 +33,7 @@ from covector.numpy._searching import searchsorted, where
 from covector.numpy._taking import take
 
 
+@library_function(operands=("a", "prepend", "append"))
 def diff(
     a: ArrayLike,
     n: int = 1,
@@ -84,6 +85,7 @@ def _neighbours(a: Any, *, axis: int) -> Any:
     return (lax.ne if dtypes.is_bool(typeof(a).dtype) else lax.sub)(later, earlier)
 
 
+@library_function(operands=("ary", "to_end", "to_begin"))
 def ediff1d(
     ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
 ) -> Array:
@@ -103,6 +105,7 @@ def ediff1d(
     return concatenate(parts)
 
 
+@library_function(operands=("f",))
 def gradient(
     f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int | None = None
 ) -> ArrayOrSeveral:
@@ -161,6 +164,7 @@ def _gradient(f: Any, h: Any, *, axis: int) -> Any:
     return lax.concatenate([part(slopes, 0, 1), inner, part(slopes, n - 2, n - 1)], axis)
 
 
+@library_function(operands=("y", "x", "dx"))
 def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """The integral of samples along an axis by the trapezoidal rule.
 
@@ -173,7 +177,6 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int
     return _trapezoid(y, x, dx, axis=index(axis))
 
 
-@library_function(static_argnames="axis")
 def _trapezoid(y: Any, x: Any, dx: Any, *, axis: int) -> Any:
     check_arraylike("trapezoid", y, dx if x is None else x)
     y, other = promote_dtypes_inexact(y, dx if x is None else x)
@@ -261,6 +264,7 @@ def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     return x, xp, concatenate([fp[-1:], fp, fp[:1]])
 
 
+@library_function(operands=("p", "discont", "period"))
 def unwrap(
     p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, period: ArrayLike = 2 * np.pi
 ) -> Array:
@@ -269,25 +273,17 @@ def unwrap(
     >>> print(jnp.unwrap(jnp.array([0, 1, 2, -1, 0]), period=4))
     [0 1 2 3 4]
     """
-    length = float(concrete("unwrap", "period", period).item())
-    return _unwrap(p, discont, axis=index(axis), period=length, exact=isinstance(period, int))
-
-
-@library_function(static_argnames=("axis", "period", "exact"))
-def _unwrap(p: Any, discont: Any, *, axis: int, period: float, exact: bool) -> Any:
-    check_arraylike("unwrap", p)
-    integers = exact and dtypes.is_integer(typeof(p).dtype)
-    if not integers:
-        (p,) = promote_dtypes_inexact(p)
-    dtype = typeof(p).dtype
-    size = int(period) if integers else period
-    half = size // 2 if integers else size / 2
+    check_arraylike("unwrap", p, period)
+    p, period = promote_dtypes(p, period)
+    integers = dtypes.is_integer(typeof(p).dtype)
+    half = period // 2 if integers else period / 2
     axis = canonical_axis(axis, typeof(p).ndim)
     steps = _neighbours(p, axis=axis)
-    moved = remainder(steps + scalar(half, dtype), scalar(size, dtype)) - scalar(half, dtype)
-    if not (integers and size % 2):
-        at_edge = (moved == scalar(-half, dtype)) & (steps > 0)
-        moved = where(at_edge, scalar(half, dtype), moved)
+    moved = remainder(steps + half, period) - half
+    at_edge = (moved == -half) & (steps > 0)
+    if integers:  # an odd period has no edge between its halves
+        at_edge &= period % 2 == 0
+    moved = where(at_edge, half, moved)
     limit = half if discont is None else discont
     correction = where(abs(steps) < limit, 0, moved - steps)
     total = _reductions.cumsum(correction, axis)

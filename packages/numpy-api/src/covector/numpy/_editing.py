@@ -115,6 +115,7 @@ def _inserted(arr: Any, places: Any, values: Any, *, axis: int) -> Any:
     return out.at[(*before, targets)].set(values).at[(*before, old)].set(arr)
 
 
+@library_function(operands=("a",))
 def resize(a: ArrayLike, new_shape: Any) -> Array:
     """An array of another shape, with the elements of ``a`` in order, repeated as often as needed.
 

@@ -164,6 +164,7 @@ def column_stack(tup: Any) -> Array:
     return concatenate(arrays, 1)
 
 
+@library_function(operands=("arr", "values"))
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """``values`` after ``arr``, along an axis, or both flattened.
 
@@ -174,6 +175,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     return concatenate([asarray(arr), asarray(values)], axis)
 
 
+@library_function
 def block(arrays: Any) -> Array:
     """An array from nested lists of blocks; the innermost lists run along the last axis.
 
@@ -303,6 +305,7 @@ def _parts(ary: Any, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
     return list(lax.split(ary, sizes, axis))
 
 
+@library_function(operands=("x",))
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The parts of size one along an axis, without it.
 
@@ -315,7 +318,6 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     return _unstack(x, axis=canonical_axis(axis, typeof(x).ndim))
 
 
-@library_function(static_argnames="axis")
 def _unstack(x: Any, *, axis: int) -> tuple[Any, ...]:
     return tuple(lax.unstack(x, axis))
 

@@ -94,6 +94,7 @@ def _reshape(a: Any, *, shape: Shape, order: str) -> Any:
     return lax.transpose(lax.reshape(backwards, shape[::-1]), range(len(shape))[::-1])
 
 
+@library_function(operands=("a",))
 def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
     """The elements along one axis.
 
@@ -200,42 +201,52 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     )
 
 
-def _at_least(rank: int, name: str, place: Any) -> Any:
+def _at_least(rank: int, name: str, place: Any, doc: str) -> Any:
     """`atleast_1d` and its kin: ``place`` says where new axes go."""
 
-    @library_function
     def extend(x: Any) -> Any:
         missing = rank - typeof(x).ndim
-        return lax.expand_dims(x, place(typeof(x).ndim)) if missing > 0 else x
+        return lax.expand_dims(x, place(typeof(x).ndim)) if missing > 0 else asarray(x)
 
     def function(*arys: Any) -> Any:
-        if len(arys) == 1:
-            return extend(asarray(arys[0]))
         check_arraylike(name, *arys)
-        return tuple([extend(x) for x in arys])
+        return extend(arys[0]) if len(arys) == 1 else tuple([extend(x) for x in arys])
 
     function.__name__ = function.__qualname__ = name
-    return function
+    function.__doc__ = doc
+    return library_function(function)
 
 
-atleast_1d = _at_least(1, "atleast_1d", lambda ndim: (0,))
-atleast_1d.__doc__ = """Each array with at least one axis.
+atleast_1d = _at_least(
+    1,
+    "atleast_1d",
+    lambda ndim: (0,),
+    """Each array with at least one axis.
 
     >>> jnp.atleast_1d(3.0).shape
     (1,)
-    """
-atleast_2d = _at_least(2, "atleast_2d", lambda ndim: (0, 1)[ndim:] if ndim == 0 else (0,))
-atleast_2d.__doc__ = """Each array with at least two axes; new ones come first.
+    """,
+)
+atleast_2d = _at_least(
+    2,
+    "atleast_2d",
+    lambda ndim: (0, 1)[ndim:] if ndim == 0 else (0,),
+    """Each array with at least two axes; new ones come first.
 
     >>> jnp.atleast_2d(jnp.zeros(3)).shape
     (1, 3)
-    """
-atleast_3d = _at_least(3, "atleast_3d", lambda ndim: ((0, 1, 2), (0, 2), (2,))[ndim])
-atleast_3d.__doc__ = """Each array with at least three axes; a vector becomes (1, n, 1).
+    """,
+)
+atleast_3d = _at_least(
+    3,
+    "atleast_3d",
+    lambda ndim: ((0, 1, 2), (0, 2), (2,))[ndim],
+    """Each array with at least three axes; a vector becomes (1, n, 1).
 
     >>> jnp.atleast_3d(jnp.zeros(3)).shape
     (1, 3, 1)
-    """
+    """,
+)
 
 
 def shape(a: ArrayLike) -> Shape:
@@ -318,6 +329,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     return lax.transpose(x, [*range(rank - 2), rank - 1, rank - 2])
 
 
+@library_function(operands=("a",))
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """``a`` with two axes exchanged.
 
@@ -360,6 +372,7 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Array:
     return _transpose(a, axes=tuple(order))
 
 
+@library_function(operands=("a",))
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """``a`` with an axis moved to before another. `moveaxis` is easier to read.
 
@@ -411,6 +424,7 @@ def fliplr(m: ArrayLike) -> Array:
     return flip(m, 1)
 
 
+@library_function(operands=("m",))
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """``m`` turned by 90 degrees, ``k`` times, from the first of two axes to the second.
 

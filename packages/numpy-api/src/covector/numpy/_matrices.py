@@ -135,6 +135,7 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Any:
 # --- diagonals -----------------------------------------------------------------------------------
 
 
+@library_function(operands=("a",))
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The diagonals of the matrices in two axes, as a new last axis.
 
@@ -144,7 +145,6 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     return _diagonal(a, offset=index(offset), axis1=index(axis1), axis2=index(axis2))
 
 
-@library_function(static_argnames=("offset", "axis1", "axis2"))
 def _diagonal(a: Any, *, offset: int, axis1: int, axis2: int) -> Any:
     """Rows laid end to end with one element too many each put the diagonal into one column."""
     check_arraylike("diagonal", a)
@@ -205,6 +205,7 @@ def _diagonal_matrix(v: Any, *, k: int) -> Any:
     return lax.select(_offset_mask((n, n), k, "eq"), rows, nothing)
 
 
+@library_function(operands=("a",))
 def trace(
     a: ArrayLike,
     offset: int = 0,
@@ -347,6 +348,7 @@ def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
     return shape
 
 
+@library_function(operands=())
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """The indices of the main diagonal of an array of ``ndim`` axes of size ``n``.
 
@@ -358,6 +360,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     return _host_indices(np.diag_indices(index(n), index(ndim)))
 
 
+@library_function(operands=("arr",))
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """The indices of the main diagonal of an array.
 

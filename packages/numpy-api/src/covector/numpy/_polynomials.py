@@ -27,6 +27,7 @@ from covector.numpy._operands import (
 )
 
 
+@library_function(operands=("p", "x"))
 def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
     """The value of a polynomial, by Horner's rule.
 
@@ -35,11 +36,6 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
     >>> print(jnp.polyval(jnp.array([1, 0, 2]), 3))
     11
     """
-    return _polyval(p, x)
-
-
-@library_function
-def _polyval(p: Any, x: Any) -> Any:
     check_arraylike("polyval", p, x)
     p, x = promote_dtypes(p, x)
     trailing = typeof(p).shape[1:]
@@ -54,6 +50,7 @@ def _polyval(p: Any, x: Any) -> Any:
     return result
 
 
+@library_function(operands=("a1", "a2"))
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The sum of two polynomials.
 
@@ -64,6 +61,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     return lax.add(a1, a2)
 
 
+@library_function(operands=("a1", "a2"))
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The difference of two polynomials.
 
@@ -99,6 +97,7 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
     return convolve(left, right, mode="full")
 
 
+@library_function(operands=("p",))
 def polyder(p: ArrayLike, m: int = 1) -> Array:
     """The m-th derivative of a polynomial.
 
@@ -116,6 +115,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     return result
 
 
+@library_function(operands=("p", "k"))
 def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     """The m-th integral of a polynomial, with the constants ``k``.
 
@@ -138,18 +138,27 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     return result
 
 
+@library_function(operands=("seq_of_zeros",))
 def poly(seq_of_zeros: ArrayLike) -> Array:
     """The polynomial with given zeros and the leading coefficient one.
+
+    Of a square matrix, the characteristic polynomial: its zeros are the eigenvalues.
+
+    Raises:
+      ValueError: the operand is neither a vector nor a square matrix.
 
     >>> print(jnp.poly(jnp.array([1.0, 2.0])))
     [ 1. -3.  2.]
     """
     check_arraylike("poly", seq_of_zeros)
     (zeros,) = promote_dtypes_inexact(atleast_1d(asarray(seq_of_zeros)))
-    if typeof(zeros).ndim != 1:
-        raise NotImplementedError(
-            "poly: the characteristic polynomial of a matrix is not offered yet."
-        )
+    shape = typeof(zeros).shape
+    if len(shape) == 2 and shape[0] == shape[1] > 0:
+        from covector.numpy import linalg
+
+        zeros = linalg.eigvals(zeros)
+    elif len(shape) != 1:
+        raise ValueError(f"poly: the operand must be a vector or a square matrix, got {shape}.")
     result = ones((1,), dtype=typeof(zeros).dtype)
     for zero in lax.unstack(zeros) if typeof(zeros).size else ():
         result = convolve(result, concatenate([ones(1, typeof(zeros).dtype), -zero[None]]))
@@ -225,6 +234,7 @@ def _roots(p: Any, *, zeros_at_zero: int) -> Any:
     return lax.concatenate([linalg.eigvals(companion), zeros], 0)
 
 
+@library_function(operands=("x", "y", "w"))
 def polyfit(
     x: ArrayLike,
     y: ArrayLike,

@@ -68,6 +68,7 @@ def _check_inner(name: str, lhs: Any, rhs: Any, lhs_axis: int, rhs_axis: int, hi
         )
 
 
+@library_function(operands=("a", "b"))
 def dot(
     a: ArrayLike,
     b: ArrayLike,
@@ -88,13 +89,6 @@ def dot(
     >>> print(jnp.dot(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])))
     11.0
     """
-    if precision is None and preferred_element_type is None:
-        return _dot(a, b)
-    return _dot(a, b, precision=precision, preferred_element_type=preferred_element_type)
-
-
-@library_function(static_argnames=_OPTIONS)
-def _dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     check_arraylike("dot", a, b)
     a_ndim, b_ndim = typeof(a).ndim, typeof(b).ndim
     if a_ndim == 0 or b_ndim == 0:
@@ -106,6 +100,7 @@ def _dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
     return contract(a, b, axes, ((), ()), precision, preferred_element_type)
 
 
+@library_function(operands=("a", "b"))
 def matmul(
     a: ArrayLike,
     b: ArrayLike,
@@ -124,13 +119,6 @@ def matmul(
     >>> print(jnp.matmul(jnp.eye(2), jnp.array([3.0, 4.0])))
     [3. 4.]
     """
-    if precision is None and preferred_element_type is None:
-        return _matmul(a, b)
-    return _matmul(a, b, precision=precision, preferred_element_type=preferred_element_type)
-
-
-@library_function(static_argnames=_OPTIONS)
-def _matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     check_arraylike("matmul", a, b)
     for position, x in enumerate((a, b)):
         if typeof(x).ndim == 0:
@@ -217,6 +205,7 @@ def inner(
     return contract(a, b, axes, ((), ()), precision, preferred_element_type)
 
 
+@library_function(operands=("a", "b"))
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """All products of an element of ``a`` with one of ``b``, as a matrix.
 
@@ -228,7 +217,6 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     return _outer(a, b)
 
 
-@library_function
 def _outer(a: Any, b: Any) -> Any:
     check_arraylike("outer", a, b)
     a, b = promote_dtypes(a, b)
@@ -376,6 +364,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     return lax.reshape(lax.mul(a, b), [m * n for m, n in zip(outer_shape, inner_shape)])
 
 
+@library_function(operands=("a", "b"))
 def cross(
     a: ArrayLike,
     b: ArrayLike,
@@ -401,7 +390,6 @@ def cross(
     return _cross(a, b, axisa=index(axisa), axisb=index(axisb), axisc=index(axisc))
 
 
-@library_function(static_argnames=("axisa", "axisb", "axisc"))
 def _cross(a: Any, b: Any, *, axisa: int, axisb: int, axisc: int) -> Any:
     check_arraylike("cross", a, b)
     a, b = promote_dtypes(a, b)

@@ -43,6 +43,7 @@ _STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 _METHODS = ("lower", "higher", "midpoint", "nearest", *_CONTINUOUS, *_STEPS)
 
 
+@library_function(operands=("a", "q", "weights"))
 def quantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -73,6 +74,7 @@ def quantile(
     return _checked("quantile", a, q, axis, out, overwrite_input, method, keepdims, weights)
 
 
+@library_function(operands=("a", "q", "weights"))
 def nanquantile(
     a: ArrayLike,
     q: ArrayLike,
@@ -92,6 +94,7 @@ def nanquantile(
     return _checked("nanquantile", a, q, axis, out, overwrite_input, method, keepdims, weights)
 
 
+@library_function(operands=("a", "q", "weights"))
 def percentile(
     a: ArrayLike,
     q: ArrayLike,
@@ -114,6 +117,7 @@ def percentile(
     return quantile(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
 
 
+@library_function(operands=("a", "q", "weights"))
 def nanpercentile(
     a: ArrayLike,
     q: ArrayLike,
@@ -140,6 +144,7 @@ def _hundredths(q: Any) -> Any:
     return lax.div(q, typeof(q).dtype.type(100))
 
 
+@library_function(operands=("a",))
 def median(
     a: ArrayLike,
     axis: Axes = None,
@@ -155,6 +160,7 @@ def median(
     return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
+@library_function(operands=("a",))
 def nanmedian(
     a: ArrayLike,
     axis: Axes = None,
@@ -201,7 +207,6 @@ def _checked(
     )
 
 
-@library_function(static_argnames=("name", "axis", "method", "keepdims"))
 def _quantile(
     a: Any, q: Any, weights: Any, *, name: str, axis: Axes, method: str, keepdims: bool
 ) -> Any:

@@ -311,6 +311,7 @@ def amin(
     return min(a, axis, out, keepdims, initial, where)
 
 
+@library_function(operands=("a", "initial", "where"))
 def minmax(
     a: ArrayLike,
     axis: Axes = None,
@@ -375,6 +376,7 @@ def ptp(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool = Fals
     return subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
+@library_function(operands=("a",))
 def count_nonzero(a: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Array:
     """How many elements along axes are not zero.
 
@@ -443,6 +445,7 @@ def _arg_extremum(a: Any, *, kind: str, axis: int | None, keepdims: bool) -> Any
 # --- running forms -------------------------------------------------------------------------------
 
 
+@library_function(operands=("a",))
 def cumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None
 ) -> Array:
@@ -455,6 +458,7 @@ def cumsum(
     return _cumulate(a, name="cumsum", axis=_one_axis(axis), dtype=requested_dtype(dtype, "cumsum"))
 
 
+@library_function(operands=("a",))
 def cumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None
 ) -> Array:
@@ -470,7 +474,7 @@ def cumprod(
 
 
 def running_extremum(name: str, a: ArrayLike, axis: int | None, dtype: DTypeLike = None) -> Array:
-    """``cummax`` or ``cummin`` (the ``name``) along an axis. The dtype stays as it is, if not given.
+    """``cummax`` or ``cummin`` (the ``name``) along an axis, by default in the operand's dtype.
 
     It is what ``maximum.accumulate`` does.
     """
@@ -479,7 +483,6 @@ def running_extremum(name: str, a: ArrayLike, axis: int | None, dtype: DTypeLike
     return _cumulate(a, name=name, axis=_one_axis(axis), dtype=kept)
 
 
-@library_function(static_argnames=("name", "axis", "dtype"))
 def _cumulate(a: Any, *, name: str, axis: int | None, dtype: Any) -> Any:
     check_arraylike(name, a)
     x = a if axis is not None else lax.reshape(a, (typeof(a).size,))
@@ -492,6 +495,7 @@ def _cumulate(a: Any, *, name: str, axis: int | None, dtype: Any) -> Any:
     return getattr(lax, name)(lax.convert_element_type(x, dtype), at)
 
 
+@library_function(operands=("x",))
 def cumulative_sum(
     x: ArrayLike,
     /,
@@ -508,6 +512,7 @@ def cumulative_sum(
     return _cumulative("cumulative_sum", "cumsum", 0, x, axis, dtype, include_initial)
 
 
+@library_function(operands=("x",))
 def cumulative_prod(
     x: ArrayLike,
     /,

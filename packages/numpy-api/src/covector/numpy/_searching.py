@@ -279,6 +279,7 @@ def extract(
 # --- in sorted arrays ----------------------------------------------------------------------------
 
 
+@library_function(operands=("a", "v", "sorter"))
 def searchsorted(
     a: ArrayLike,
     v: ArrayLike,
@@ -309,7 +310,6 @@ def searchsorted(
     return _searchsorted(a, v, side=side)
 
 
-@library_function(static_argnames="side")
 def _searchsorted(a: Any, v: Any, *, side: str) -> Any:
     """Bisection for all of ``v`` at once: each of log2(n) steps halves what is left."""
     from covector.numpy._taking import take
@@ -339,6 +339,7 @@ def _searchsorted(a: Any, v: Any, *, side: str) -> Any:
     return low
 
 
+@library_function(operands=("x", "bins"))
 def digitize(x: ArrayLike, bins: Any, right: bool = False, *, method: str | None = None) -> Array:
     """For each of ``x``, the bin that it falls in, of those with the monotonic edges ``bins``.
 
@@ -351,7 +352,6 @@ def digitize(x: ArrayLike, bins: Any, right: bool = False, *, method: str | None
     return _digitize(x, bins, right=bool(right))
 
 
-@library_function(static_argnames="right")
 def _digitize(x: Any, bins: Any, *, right: bool) -> Any:
     n = typeof(bins).shape[0]
     dtype = dtypes.canonicalize_dtype("int64")

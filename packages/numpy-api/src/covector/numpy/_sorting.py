@@ -20,7 +20,6 @@ from covector.numpy._operands import (
     requested_dtype,
 )
 
-
 _STATIC = ("axis", "kind", "order", "stable", "descending")
 
 

@@ -300,6 +300,7 @@ def _without_nan(a: Any, fill: Any) -> Any:
     return select_where(isnan(a), dtype.type(fill), a) if dtypes.is_inexact(dtype) else a
 
 
+@library_function(operands=("a", "initial", "where"))
 def nansum(
     a: ArrayLike,
     axis: Axes = None,
@@ -318,6 +319,7 @@ def nansum(
     return _reductions.sum(_without_nan(a, 0), axis, dtype, out, keepdims, initial, where)
 
 
+@library_function(operands=("a", "initial", "where"))
 def nanprod(
     a: ArrayLike,
     axis: Axes = None,
@@ -336,6 +338,7 @@ def nanprod(
     return _reductions.prod(_without_nan(a, 1), axis, dtype, out, keepdims, initial, where)
 
 
+@library_function(operands=("a", "initial", "where"))
 def nanmax(
     a: ArrayLike,
     axis: Axes = None,
@@ -352,6 +355,7 @@ def nanmax(
     return _nan_extremum("nanmax", _reductions.max, -1, a, axis, out, keepdims, initial, where)
 
 
+@library_function(operands=("a", "initial", "where"))
 def nanmin(
     a: ArrayLike,
     axis: Axes = None,
@@ -389,6 +393,7 @@ def _nan_extremum(
     return select_where(empty, dtype.type(np.nan), result)
 
 
+@library_function(operands=("a", "where"))
 def nanmean(
     a: ArrayLike,
     axis: Axes = None,
@@ -416,6 +421,7 @@ def _numbers(a: Any, where: Any) -> Any:
     return lax.bitwise_and(*broadcast("where", numbers, as_boolean(where)))
 
 
+@library_function(operands=("a", "where", "mean"))
 def nanvar(
     a: ArrayLike,
     axis: Axes = None,
@@ -436,6 +442,7 @@ def nanvar(
     return var(_without_nan(a, 0), axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
 
 
+@library_function(operands=("a", "where", "mean"))
 def nanstd(
     a: ArrayLike,
     axis: Axes = None,
@@ -456,6 +463,7 @@ def nanstd(
     return std(_without_nan(a, 0), axis, dtype, out, ddof, keepdims, where=mask, mean=mean)
 
 
+@library_function(operands=("a",))
 def nancumsum(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None
 ) -> Array:
@@ -468,6 +476,7 @@ def nancumsum(
     return _reductions.cumsum(_without_nan(a, 0), axis, dtype, out)
 
 
+@library_function(operands=("a",))
 def nancumprod(
     a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None
 ) -> Array:
@@ -480,6 +489,7 @@ def nancumprod(
     return _reductions.cumprod(_without_nan(a, 1), axis, dtype, out)
 
 
+@library_function(operands=("a",))
 def nanargmax(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:
@@ -491,6 +501,7 @@ def nanargmax(
     return _nan_position("nanargmax", _reductions.argmax, -1, a, axis, out, keepdims)
 
 
+@library_function(operands=("a",))
 def nanargmin(
     a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Array:

@@ -51,6 +51,37 @@ def take(
     >>> print(jnp.take(jnp.array([10, 20, 30]), jnp.array([2, 0])))
     [30 10]
     """
+    if mode is None and isinstance(indices, (int, np.ndarray, np.generic)):
+        _check_positions(a, indices, axis)
+    return _take(a, indices, axis, out, mode, fill_value, unique_indices, indices_are_sorted)
+
+
+def _check_positions(a: Any, indices: Any, axis: int | None) -> None:
+    """Positions are known outside of the program alone. What is no array, `_take` tells."""
+    try:
+        n = a.size if axis is None else a.shape[axis]
+    except (AttributeError, IndexError, TypeError):
+        return
+    if n:
+        check_known(indices, n, axis or 0)
+
+
+@library_function
+def _flat(a: Any) -> Any:
+    return lax.reshape(a, (typeof(a).size,))
+
+
+@library_function(operands=("a", "indices"))
+def _take(
+    a: Any,
+    indices: Any,
+    axis: int | None,
+    out: None,
+    mode: str | None,
+    fill_value: Any,
+    unique_indices: bool,
+    indices_are_sorted: bool,
+) -> Any:
     check_no_out("take", out)
     check_arraylike("take", a, indices)
     if not dtypes.is_integer(typeof(indices).dtype):
@@ -60,26 +91,11 @@ def take(
             "The 'raise' mode to jnp.take is not supported: values are not known when a program is "
             "made. Use 'fill', 'wrap' or 'clip'."
         )
-    if axis is None:
-        a, axis = a if typeof(a).ndim == 1 else _flat(a), 0
+    a, axis = (_flat(a), 0) if axis is None else (a, axis)
     axis = canonical_axis(axis, typeof(a).ndim)
-    n = typeof(a).shape[axis]
-    if mode is None and isinstance(indices, (int, np.ndarray, np.generic)):
-        check_known(indices, n, axis)
-    if n == 0 and typeof(indices).size:
-        raise IndexError(f"cannot do a non-empty take from an empty axis ({axis})")
-    hints = (("indices_are_sorted", indices_are_sorted), ("unique_indices", unique_indices))
-    return _take(a, indices, axis=axis, mode=mode or "fill", fill_value=fill_value, hints=hints)
-
-
-@library_function
-def _flat(a: Any) -> Any:
-    return lax.reshape(a, (typeof(a).size,))
-
-
-@library_function(static_argnames=("axis", "mode", "fill_value", "hints"))
-def _take(a: Any, indices: Any, *, axis: int, mode: str, fill_value: Any, hints: tuple) -> Any:
     shape, batch = typeof(a).shape, typeof(indices).ndim
+    if shape[axis] == 0 and typeof(indices).size:
+        raise IndexError(f"cannot do a non-empty take from an empty axis ({axis})")
     if mode == "wrap":
         indices = wrap_around(indices, shape[axis])
         mode = "promise_in_bounds"
@@ -92,7 +108,16 @@ def _take(a: Any, indices: Any, *, axis: int, mode: str, fill_value: Any, hints:
         start_index_map=(axis,),
     )
     sizes = [1 if i == axis else n for i, n in enumerate(shape)]
-    return lax.gather(a, positions, numbers, sizes, mode=mode, fill_value=fill_value, **dict(hints))
+    return lax.gather(
+        a,
+        positions,
+        numbers,
+        sizes,
+        mode=mode or "fill",
+        fill_value=fill_value,
+        unique_indices=unique_indices,
+        indices_are_sorted=indices_are_sorted,
+    )
 
 
 def wrap_around(positions: Any, n: int) -> Any:
@@ -103,6 +128,7 @@ def wrap_around(positions: Any, n: int) -> Any:
     return remainder(lax.convert_element_type(positions, dtype), scalar(n, dtype))
 
 
+@library_function(operands=("arr", "indices"))
 def take_along_axis(
     arr: ArrayLike,
     indices: ArrayLike,
@@ -154,7 +180,6 @@ def take_along_axis(
     )
 
 
-@library_function(static_argnames=("axis", "mode", "fill_value", "wrap"))
 def _take_along_axis(
     arr: Any, indices: Any, *, axis: int, mode: Any, fill_value: Any, wrap: bool
 ) -> Any:

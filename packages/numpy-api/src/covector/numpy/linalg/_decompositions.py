@@ -72,6 +72,7 @@ def _adjoint(x: Any) -> Any:
 # --- triangular factors --------------------------------------------------------------------------
 
 
+@library_function(operands=("a",))
 def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Array:
     """The lower triangular factors of positive definite matrices, ``a = l @ l^H``; else NaN.
 
@@ -83,13 +84,9 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
     [[2. 0.]
      [1. 1.]]
     """
-    return _cholesky(a, upper=bool(upper), symmetrize=bool(symmetrize_input))
-
-
-@library_function(static_argnames=("upper", "symmetrize"))
-def _cholesky(a: Any, *, upper: bool, symmetrize: bool) -> Any:
     a = square_matrices("cholesky", a)
-    factor = lax.linalg.cholesky(_adjoint(a) if upper else a, symmetrize_input=symmetrize)
+    a = _adjoint(a) if upper else a
+    factor = lax.linalg.cholesky(a, symmetrize_input=bool(symmetrize_input))
     return _adjoint(factor) if upper else factor
 
 
@@ -147,6 +144,7 @@ def _eigh(a: Any, *, lower: bool, symmetrize: bool) -> tuple[Any, Any]:
     return values, vectors
 
 
+@library_function(operands=("a",))
 def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
     """The eigenvalues, rising, of symmetric or Hermitian matrices. Arguments: see `eigh`.
 
@@ -254,6 +252,7 @@ def svdvals(x: ArrayLike, /) -> Array:
     return svd(x, compute_uv=False)
 
 
+@library_function(operands=("x",))
 def cond(x: ArrayLike, p: Any = None) -> Array:
     """The condition number: the norm of a matrix times that of its inverse.
 
@@ -273,6 +272,7 @@ def cond(x: ArrayLike, p: Any = None) -> Array:
     return where(~undefined & (result != result), np.inf, result)
 
 
+@library_function(operands=("M", "rtol", "tol"))
 def matrix_rank(
     M: ArrayLike, rtol: Any = None, *, hermitian: bool = False, tol: Any = None
 ) -> Array:
@@ -290,7 +290,6 @@ def matrix_rank(
     return _matrix_rank(M, rtol, hermitian=bool(hermitian))
 
 
-@library_function(static_argnames="hermitian")
 def _matrix_rank(M: Any, rtol: Any, *, hermitian: bool) -> Any:
     check_arraylike("matrix_rank", M)
     if typeof(M).ndim < 2:

@@ -23,6 +23,7 @@ from covector.numpy._operands import (
 )
 
 
+@library_function(operands=("x",))
 def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Array:
     """The norm of vectors or matrices.
 
@@ -36,16 +37,8 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = Fals
     >>> print(jnp.linalg.norm(jnp.array([3.0, 4.0])))
     5.0
     """
-    return _norm(x, ord=_static_order(ord), axis=hashable_axes(axis), keepdims=bool(keepdims))
-
-
-def _static_order(ord: Any) -> Any:
-    return ord if ord is None or isinstance(ord, str) else float(ord)
-
-
-@library_function(static_argnames=("ord", "axis", "keepdims"))
-def _norm(x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
     check_arraylike("norm", x)
+    ord = _static_order(ord)
     (x,) = promote_dtypes_inexact(x)
     shape = typeof(x).shape
     if axis is None and ord is None:
@@ -59,6 +52,10 @@ def _norm(x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
     else:
         raise ValueError(f"norm: axis must name one or two axes, got {axis} for shape {shape}.")
     return _reductions.keep_axes(out, shape, axes) if keepdims else out
+
+
+def _static_order(ord: Any) -> Any:
+    return ord if ord is None or isinstance(ord, str) else float(ord)
 
 
 def _euclidean(x: Any, axes: tuple[int, ...]) -> Any:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from operator import index
 from typing import Any
 
+from covector._api.jit import library_function
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
 from covector.numpy import _manipulation, _matrices, _products
@@ -93,6 +94,7 @@ def vecdot(
     )
 
 
+@library_function(operands=("a",))
 def matrix_power(a: ArrayLike, n: int) -> Array:
     """A square matrix multiplied with itself, by repeated squaring; its inverse for negative n.
 
