@@ -6,7 +6,9 @@ there such programs run in single precision.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 from covector import lax
@@ -62,13 +64,29 @@ def horner(x: Any, coefficients: Sequence[float]) -> Any:
     return total
 
 
-def clenshaw(t: Any, coefficients: Sequence[float]) -> Any:
-    """The Chebyshev series at ``t`` in [-1, 1], by Clenshaw's recurrence (1955)."""
-    later = previous = full_of(typeof(t), 0)
-    for c in reversed(coefficients[1:]):
-        step = lax.sub(lax.mul(lax.mul(t, 2.0), previous), later)
-        later, previous = previous, lax.add(step, c)
-    return lax.add(lax.sub(lax.mul(t, previous), later), coefficients[0])
+def chebyshev(t: Any, coefficients: tuple[float, ...]) -> Any:
+    """The Chebyshev series at ``t`` in [-1, 1], for coefficients that fall quickly.
+
+    By powers of ``t``. In Clenshaw's recurrence (1955) each step is used twice, so the compiler,
+    which computes what is fused where it is used, would compute the early ones many times.
+    """
+    return horner(t, _powers(coefficients))
+
+
+@functools.cache
+def _powers(coefficients: tuple[float, ...]) -> list[float]:
+    """The coefficients of the powers, from those of the Chebyshev polynomials; without rounding."""
+    total = [Fraction(0)] * len(coefficients)
+    previous, current = [Fraction(0)], [Fraction(1)]  # of T(k - 1) and T(k)
+    for k, c in enumerate(coefficients):
+        for i, power in enumerate(current):
+            total[i] += Fraction(c) * power
+        factor = 1 if k == 0 else 2
+        following = [Fraction(0), *[factor * power for power in current]]
+        for i, power in enumerate(previous):
+            following[i] -= power
+        previous, current = current, following
+    return [float(x) for x in total]
 
 
 def log1p_rest(x: Any) -> Any:

@@ -7,13 +7,14 @@ functions", 1962). The coefficients were computed in 50 digits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from covector import lax
-from covector.lax._double import choose, clenshaw, lower_in_double
+from covector.lax._double import chebyshev, choose, lower_in_double
 from covector.lax._nary import FLOAT, elementwise, scalar_like
 from covector.lax.elementwise import scale
+
+Coefficients = tuple[float, ...]
 
 
 def bessel_i0e(x: Any) -> Any:
@@ -36,12 +37,12 @@ def bessel_i1e(x: Any) -> Any:
     return bessel_i1e_p.bind(x)
 
 
-def _by_series(size: Any, small: Sequence[float], large: Sequence[float]) -> tuple[Any, Any]:
+def _by_series(size: Any, small: Coefficients, large: Coefficients) -> tuple[Any, Any]:
     """The first series at ``size`` up to 8, and the second, over the square root, at 8 and more."""
     near = lax.le(size, 8.0)
-    left = clenshaw(lax.sub(lax.mul(choose(near, size, 0.0), 0.25), 1.0), small)
+    left = chebyshev(lax.sub(lax.mul(choose(near, size, 0.0), 0.25), 1.0), small)
     far = choose(near, 8.0, size)
-    right = clenshaw(lax.sub(lax.div(16.0, far), 1.0), large)
+    right = chebyshev(lax.sub(lax.div(16.0, far), 1.0), large)
     return left, lax.div(right, lax.sqrt(far))
 
 
@@ -71,7 +72,7 @@ def _i1e_tangent(t: Any, out: Any, x: Any) -> Any:
     return scale(t, slope)
 
 
-_I0_SMALL = [
+_I0_SMALL = (
     0.338397637204738042,
     -0.304682672343198399,
     0.171620901522208775,
@@ -102,8 +103,8 @@ _I0_SMALL = [
     -2.43127984654795469e-16,
     3.3307945188222381e-17,
     -4.41534164647933938e-18,
-]
-_I0_LARGE = [
+)
+_I0_LARGE = (
     0.402245205507054416,
     0.00336911647825569409,
     0.0000688975834691682398,
@@ -131,8 +132,8 @@ _I0_LARGE = [
     -7.23318048787475395e-18,
     9.9214754121736986e-19,
     1.19365089084598209e-18,
-]
-_I1_SMALL = [
+)
+_I1_SMALL = (
     0.126293593221816827,
     -0.176416518357834055,
     0.102643658689847095,
@@ -162,8 +163,8 @@ _I1_SMALL = [
     1.55363195773620047e-16,
     -2.11142121435816608e-17,
     2.77791411276104637e-18,
-]
-_I1_LARGE = [
+)
+_I1_LARGE = (
     0.38928811750914006,
     -0.00976109749136146841,
     -0.000110588938762623716,
@@ -191,7 +192,7 @@ _I1_LARGE = [
     7.51729631084210481e-18,
     -9.31417886732688338e-19,
     -1.24219327519489096e-18,
-]
+)
 
 bessel_i0e_p = elementwise("bessel_i0e", lower_in_double(_i0e), FLOAT, _i0e_tangent)
 bessel_i1e_p = elementwise("bessel_i1e", lower_in_double(_i1e), FLOAT, _i1e_tangent)
