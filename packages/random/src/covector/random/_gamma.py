@@ -17,6 +17,7 @@ from covector._trace.trace import typeof
 from covector._transform.batch import move_batch_axis
 from covector.lax.elementwise import scale
 from covector.random._implementation import KeyImplementation, Shape
+from covector.random._layout import unfenced_p
 from covector.random._sampling import Source, at_least_single, sample, scalar
 from covector.random._threefry import THREEFRY
 
@@ -298,7 +299,7 @@ def loggamma_approximate(source: Source, shape: Shape, dtype: np.dtype, a: Any) 
     first, second = source.split()
     large = lax.add(a, scalar(_BOOSTS, dtype))
     double = lax.mul(scalar(2, dtype), large)
-    x = lax.mul(first.normal(shape, dtype), lax.rsqrt(double))
+    x = unfenced_p.bind(lax.mul(first.normal(shape, dtype), lax.rsqrt(double)))
     inverse = lax.div(scalar(1, dtype), double)
     root = polynomial(
         x, [polynomial(inverse, [scalar(c, dtype) for c in row]) for row in _CUBE_ROOT]

@@ -66,6 +66,18 @@ def _batch_drawn(axis: Any, x: Any, dim: int) -> Any:
     return lax.optimization_barrier(x) if last else drawn_p.bind(x)
 
 
+# Its operand stays in one kernel with what is made of it, whatever the fusion fences say: for the
+# roundings of fused multiplications and additions are those of `jax.random` only then.
+unfenced_p = Primitive(
+    "unfenced",
+    abstract=lambda aval: aval,
+    lower=lambda ctx, args, in_avals, out_avals: list(args),
+    jvp=LINEAR,
+    transpose=lambda ct, x: [ct],
+    batch=lambda axis, args, dims: (unfenced_p.bind(args[0]), dims[0]),
+)
+
+
 def from_work_shape(x: Any, shape: Shape) -> Any:
     """The elements in ``shape`` of an array that was computed in the work shape."""
     worked = typeof(x).shape
