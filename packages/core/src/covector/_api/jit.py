@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, overload
 
 import jaxlib._jax as _jaxlib
 
@@ -40,6 +40,7 @@ _LEAF = dispatch_registry.flatten(0)[1]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 _fast_calls = _jaxlib.PjitFunctionCache(8192)
 _staged_by_function = MemosByFunction()
@@ -443,6 +444,17 @@ def jit(
     return _make(fun, state)
 
 
+@overload
+def library_function(
+    fun: F, /, *, static_argnames: str | Iterable[str] | None = None
+) -> F: ...
+@overload
+def library_function(
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    operands: Iterable[str] | None = None,
+) -> Callable[[F], F]: ...
 def library_function(
     fun: Callable[P, R] | None = None,
     /,

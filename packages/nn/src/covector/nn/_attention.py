@@ -84,11 +84,11 @@ def dot_product_attention(
         ]
     ]
     out = _attend(
-        *arrays,
+        arrays,
+        lengths,
         bias,
         mask,
         scale,
-        *lengths,
         is_causal=bool(is_causal),
         window=_window(local_window_size),
         return_residual=bool(return_residual),
@@ -100,19 +100,18 @@ def dot_product_attention(
 
 @library_function(static_argnames=("is_causal", "window", "return_residual"))
 def _attend(
-    query: Any,
-    key: Any,
-    value: Any,
+    arrays: list[Any],
+    lengths: list[Any],
     bias: Any,
     mask: Any,
     scale: Any,
-    query_lengths: Any,
-    key_lengths: Any,
     *,
     is_causal: bool,
     window: tuple[int, int] | None,
     return_residual: bool,
 ) -> list[Any]:
+    query, key, value = arrays
+    query_lengths, key_lengths = lengths
     _check_operands(query, key, value, mask)
     shape, dtype = query.shape, query.dtype
     scores = _scores(query, key) * (1 / math.sqrt(shape[-1]) if scale is None else scale)

@@ -708,19 +708,20 @@ def nan_to_num(
     check_arraylike("nan_to_num", x)
     dtype = typeof(x).dtype
     if not dtypes.is_inexact(dtype):
-        return x
+        return convert_type(x, dtype, weak_type=typeof(x).weak_type)
     if dtypes.is_complex(dtype):
         parts = [nan_to_num(p, copy, nan, posinf, neginf) for p in (lax.real(x), lax.imag(x))]
         return lax.complex(*parts)
     largest = dtypes.finfo(dtype).max
     infinity = scalar(np.inf, dtype)
+    result = lax.convert_element_type(x, dtype)
     for found, value in (
         (lax.ne(x, x), nan),
         (lax.eq(x, infinity), largest if posinf is None else posinf),
         (lax.eq(x, lax.neg(infinity)), -largest if neginf is None else neginf),
     ):
-        value = convert_type(value, dtype, weak_type=typeof(x).weak_type)
+        value = lax.convert_element_type(value, dtype)
         shape = _operands.common_shape("nan_to_num", typeof(x).shape, typeof(value).shape)
-        found, value, x = [_operands.broadcast_to_shape(v, shape) for v in (found, value, x)]
-        x = lax.select(found, value, x)
-    return x
+        parts = [_operands.broadcast_to_shape(v, shape) for v in (found, value, result)]
+        result = lax.select(*parts)
+    return result

@@ -218,9 +218,9 @@ def interp(
     kinds = [v if isinstance(v, str) else None for v in (left, right)]
     if any(k not in (None, "extrapolate") for k in kinds):
         raise ValueError(f"interp: left and right must be numbers or 'extrapolate', got {kinds}.")
-    values = [None if isinstance(v, str) else v for v in (left, right)]
-    extrapolate = tuple([k is not None for k in kinds])
-    return _interp(x, xp, fp, *values, period, extrapolate=extrapolate)
+    low, high = [None if isinstance(v, str) else v for v in (left, right)]
+    extrapolate = kinds[0] is not None, kinds[1] is not None
+    return _interp(x, xp, fp, low, high, period, extrapolate=extrapolate)
 
 
 @library_function(static_argnames="extrapolate")
@@ -274,15 +274,15 @@ def unwrap(
     [0 1 2 3 4]
     """
     check_arraylike("unwrap", p, period)
-    p, period = promote_dtypes(p, period)
+    p, length = promote_dtypes(p, period)
     integers = dtypes.is_integer(typeof(p).dtype)
-    half = period // 2 if integers else period / 2
+    half = length // 2 if integers else length / 2
     axis = canonical_axis(axis, typeof(p).ndim)
     steps = _neighbours(p, axis=axis)
-    moved = remainder(steps + half, period) - half
+    moved = remainder(steps + half, length) - half
     at_edge = (moved == -half) & (steps > 0)
     if integers:  # an odd period has no edge between its halves
-        at_edge &= period % 2 == 0
+        at_edge &= length % 2 == 0
     moved = where(at_edge, half, moved)
     limit = half if discont is None else discont
     correction = where(abs(steps) < limit, 0, moved - steps)

@@ -82,13 +82,13 @@ def argsort(
     """
     check_arraylike("argsort", a)
     _check_options("argsort", kind, order)
-    a, axis = _along(a, axis)
+    a, along = _along(a, axis)
     dtype = requested_dtype(dtype, "argsort") or dtypes.canonicalize_dtype("int64")
-    places = lax.broadcasted_iota(dtype, typeof(a).shape, axis)
+    places = lax.broadcasted_iota(dtype, typeof(a).shape, along)
     if descending:  # sort backwards, and reverse, so that equal elements keep their order
-        a, places = lax.rev(a, (axis,)), lax.rev(places, (axis,))
-    _, order = lax.sort((a, places), dimension=axis, is_stable=bool(stable), num_keys=1)
-    return lax.rev(order, (axis,)) if descending else order
+        a, places = lax.rev(a, (along,)), lax.rev(places, (along,))
+    order: Any = lax.sort((a, places), dimension=along, is_stable=bool(stable), num_keys=1)[1]
+    return lax.rev(order, (along,)) if descending else order
 
 
 @library_function(static_argnames=("axis", "batch_size"))
