@@ -28,6 +28,7 @@ MODULES: dict[str, str] = {
     "core": CORE,
     "custom_batching": CORE,
     "custom_derivatives": CORE,
+    "dlpack": CORE,
     "dtypes": CORE,
     "errors": CORE,
     "lax": CORE,

@@ -46,10 +46,20 @@ def _array(x: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
 def _dlpack(
     x: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
 ) -> Any:
-    if copy:
-        x = rebuild(value_of(x), x.aval.weak_type)
+    """A capsule of the elements, read-only for who knows DLPack's versions from 1.0 on."""
+    theirs, ours = tuple(map(int, dl_device or _dlpack_device(x))), _dlpack_device(x)
+    if theirs != ours and (theirs[0] != 1 or copy is False):
+        raise BufferError(
+            f"__dlpack__: the array is on DLPack's device {ours}, not on {theirs}. Move it with "
+            "covector.device_put first."
+        )
+    copied = bool(copy) or theirs != ours
+    if copied:
+        x = rebuild(value_of(x), x.aval.weak_type, on_cpu=theirs[0] == 1)
     if max_version is not None and max_version >= (1, 0) and hasattr(_jaxlib, "dlpack_version"):
-        return _jaxlib.buffer_to_dlpack_managed_tensor(x, stream=stream, max_version=max_version)
+        return _jaxlib.buffer_to_dlpack_managed_tensor(
+            x, stream=stream, max_version=max_version, copied=copied
+        )
     return _jaxlib.buffer_to_dlpack_managed_tensor(x, stream=stream)
 
 
@@ -68,23 +78,29 @@ def _single_device(x: Any) -> Any:
     raise BufferError("DLPack needs an array on one device; this one is sharded.")
 
 
-def rebuild(value: np.ndarray, weak_type: bool) -> Any:
+def rebuild(value: np.ndarray, weak_type: bool, on_cpu: bool = False) -> Any:
     """An array from a NumPy array of exactly its dtype (used by pickle and copy)."""
     from covector._ir.avals import ShapedArray
-    from covector._run.client import default_device
+    from covector._run.client import default_device, devices
     from covector._run.transfer import put_on_device
 
     aval = ShapedArray(value.shape, value.dtype, weak_type)
-    return put_on_device(value, default_device(), False, aval)
+    return put_on_device(value, devices("cpu")[0] if on_cpu else default_device(), False, aval)
 
 
 def _scalar(kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def convert(x: Any) -> Any:
-        if x.aval.size != 1:
+        if x.aval.shape != ():
             raise TypeError(
-                f"Only scalar arrays can be converted to Python scalars; got shape {x.aval.shape}."
+                f"Only scalar arrays can be converted to Python scalars; got {x.aval.str_short()}. "
+                "Use x.item() for an array of one element."
             )
-        return kind(value_of(x).reshape(())[()])
+        if kind is not complex and x.aval.dtype.kind == "c":
+            raise TypeError(
+                f"{kind.__name__}() of a complex number is not defined; got {x.aval.str_short()}. "
+                "Use x.real or abs(x)."
+            )
+        return kind(value_of(x)[()])
 
     return convert
 

@@ -7,6 +7,7 @@ importing this package costs little.
 """
 
 __version__ = "0.1.0"
+__array_api_version__ = "2025.12"
 
 pi = 3.141592653589793
 e = 2.718281828459045
@@ -72,6 +73,7 @@ _CONTENTS: dict[str, str] = {
     "_windows": "bartlett blackman hamming hanning i0 kaiser",
     "_bits": "packbits spacing unpackbits",
     "_einsum": "einsum einsum_path",
+    "_array_api": "__array_namespace_info__",
     "_products": "cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
 }
 

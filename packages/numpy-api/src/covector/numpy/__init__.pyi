@@ -49,6 +49,7 @@ from covector.numpy._arithmetic import square as square
 from covector.numpy._arithmetic import subtract as subtract
 from covector.numpy._arithmetic import true_divide as true_divide
 from covector.numpy._arithmetic import trunc as trunc
+from covector.numpy._array_api import __array_namespace_info__ as __array_namespace_info__
 from covector.numpy._bits import packbits as packbits
 from covector.numpy._bits import spacing as spacing
 from covector.numpy._bits import unpackbits as unpackbits

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from covector import dlpack
 from covector._api.vmap import vmap
 from covector.numpy._creation import arange, asarray
 from covector.numpy._operands import canonical_shape, requested_dtype
@@ -105,11 +106,9 @@ def _with_options(function: Callable[..., Any], kwargs: dict[str, Any]) -> Calla
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """An array of another library, through DLPack; it is copied.
+    """An array of another library through DLPack, in its memory. See `covector.dlpack.from_dlpack`.
 
     >>> print(jnp.from_dlpack(np.arange(3.0, dtype=np.float32)))
     [0. 1. 2.]
     """
-    if copy is False:
-        raise ValueError("from_dlpack: copy=False is not offered; the elements are copied.")
-    return asarray(np.from_dlpack(x), device=device)
+    return dlpack.from_dlpack(x, device=device, copy=copy)

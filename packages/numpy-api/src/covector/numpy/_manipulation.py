@@ -107,7 +107,7 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
     return reshape(a, (typeof(a).size,), order)
 
 
-def expand_dims(a: ArrayLike, axis: Axes) -> Array:
+def expand_dims(a: ArrayLike, axis: Axes = 0) -> Array:
     """``a`` with new axes of size one at these places of the result.
 
     >>> jnp.expand_dims(jnp.zeros((2, 3)), (0, -1)).shape
