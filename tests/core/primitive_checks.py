@@ -17,8 +17,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import covector
+import jaxlib._jax as _jaxlib
 import ml_dtypes
 import numpy as np
+from covector._ir.check import check_jaxpr
+from covector._lower.module import Lowered
 
 Function = Callable[..., Any]
 
@@ -35,6 +38,43 @@ def check_all(
         check_staged(function, *args)
         check_batched(function, *args)
         check_derivatives(function, *args, wrt=wrt, order=order, rtol=rtol)
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+def check_program(function: Function, *args: Any, holds: str) -> None:
+    """The program keeps the rules of the representation, and its text compiles to the same."""
+    program = covector.make_jaxpr(function)(*args)
+    assert _holds(program.jaxpr, holds)
+    check_jaxpr(program)
+    _check_text(function, args)
+
+
+def _check_text(function: Function, args: tuple) -> None:
+    """XLA parses the module's text, and what it prints of it compiles to the same function."""
+    lowered = covector.jit(function).lower(*args)
+    text = lowered.as_text()
+    computation = _jaxlib.mlir.mlir_module_to_xla_computation(text)
+    printed = _jaxlib.mlir.xla_computation_to_mlir_module(computation)
+    lowered._lowered = Lowered(printed, text)
+    compiled = lowered.compile({"xla_backend_optimization_level": 0})
+    for x, expected in zip(leaves(compiled(*args)), leaves(function(*args)), strict=True):
+        assert (x.dtype, x.shape, x.weak_type) == (
+            expected.dtype,
+            expected.shape,
+            expected.weak_type,
+        )
+        assert_close(x, expected, rtol=64 * epsilon(x.dtype), atol=64 * epsilon(x.dtype))
+
+
+def _holds(jaxpr: Any, name: str) -> bool:
+    """Whether a program, or one inside it, has an equation of this primitive."""
+    return any(
+        eqn.primitive.name == name
+        or any(hasattr(p, "eqns") and _holds(p, name) for p in eqn.params.values())
+        for eqn in jaxpr.eqns
+    )
 
 
 # --- staging --------------------------------------------------------------------------------------
