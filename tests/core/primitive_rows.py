@@ -265,6 +265,7 @@ ELSEWHERE = {
         "grouped_rows": "ragged_dot",
         "scaled_dot": "scaled_dot",
     },
+    "core/test_device_put.py": {"device_put": "device_put_p"},
     "core/test_remat.py": {"remat": "remat", "name": "checkpoint_name"},
     "core/test_remat_policies.py": {"remat_opt": "remat_opt_p"},
     "core/test_rng.py": {"rng_bit_generator": "rng_bit_generator", "rng_uniform": "rng_uniform"},

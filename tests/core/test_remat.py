@@ -78,7 +78,7 @@ KEPT = {
             offload_src="device",
             offload_dst="pinned_host",
         ),
-        ["named 'z'"],
+        ["output of device_put"],
     ),
 }
 

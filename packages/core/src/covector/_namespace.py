@@ -64,6 +64,7 @@ DEFINITIONS: dict[tuple[str, str], tuple[str, ...]] = {
         "device_put",
         "effects_barrier",
     ),
+    (CORE, "_run.memory"): ("memory",),
     (CORE, "_api.ds"): ("ds",),
     (CORE, "_api.environment"): (
         "host_count",

@@ -198,7 +198,7 @@ def dots_with_no_batch_dims_saveable(prim: Primitive, *args: Any, **params: Any)
 
 @functools.lru_cache
 def offload_dot_with_no_batch_dims(offload_src: Any, offload_dst: Any) -> Policy:
-    """Keep what `dots_with_no_batch_dims_saveable` keeps. (It stays in the device's memory.)"""
+    """Keep what `dots_with_no_batch_dims_saveable` keeps, in the memory ``offload_dst``."""
 
     def policy(prim: Primitive, *args: Any, **params: Any) -> Any:
         if dots_with_no_batch_dims_saveable(prim, *args, **params):
@@ -241,7 +241,10 @@ def save_and_offload_only_these_names(
     offload_src: str,
     offload_dst: str,
 ) -> Policy:
-    """Keep the values of these names. (All of them stay in the device's memory.)"""
+    """Keep the values of these names, those of the second kind in the memory ``offload_dst``.
+
+    The memories are named as devices name them: ``"device"``, ``"pinned_host"``.
+    """
     saved, offloaded = map(frozenset, (names_which_can_be_saved, names_which_can_be_offloaded))
     if both := saved & offloaded:
         raise ValueError(

@@ -9,7 +9,9 @@ import numpy as np
 
 import covector._run.array  # noqa: F401  an array needs its members
 from covector._run.client import default_device
-from covector._run.transfer import put_on_device, put_on_sharding
+from covector._run.memory import MemorySpace, memory_kind_of
+from covector._run.shardings import shard_shape, with_memory_kind
+from covector._run.transfer import moved, put_on_device, put_on_sharding
 from covector._trace.trace import Tracer, typeof
 from covector._tree.prefix import flatten_axes
 from covector._tree.registry import dispatch_registry, hidden_axes
@@ -24,22 +26,45 @@ def device_put(
 
     Args:
       x: arrays, NumPy arrays, Python numbers, or a tree of them.
-      device: a device, a sharding, or a tree of them that is a prefix of ``x``. With None, values
-        go to the default device, and stay free to move (uncommitted).
+      device: a device, a sharding, a `covector.memory.Space`, or a tree of them that is a prefix of
+        ``x``. With None, values go to the default device, and stay free to move (uncommitted).
+      src: where the values are, in the same form: in derivatives, cotangents go back there.
+      donate: the values of ``x`` are not used again.
+      may_alias: with False, the result shares no memory with ``x``.
+
+    Raises `ValueError` for another kind of place, or if both ``donate`` and ``may_alias``.
+
+    Inside `jit`, shardings and memories are told to the compiler. Which single device a program
+    runs on is not for one of its operations to say: there a device makes no difference.
 
     >>> import covector
     >>> covector.device_put(1.0).devices() == {covector.devices()[0]}
     True
     """
     leaves, tree = dispatch_registry.flatten(x)
-    if device is None or _is_place(device):
-        places = [device] * len(leaves)
-    else:
-        places = flatten_axes("device_put device", tree, device)
+    places, sources, donated, aliased = [
+        _of_leaves(f"device_put {name}", tree, value, leaf)
+        for name, value, leaf in (
+            ("device", device, _is_place),
+            ("src", src, _is_place),
+            ("donate", donate, _is_flag),
+            ("may_alias", may_alias, _is_flag),
+        )
+    ]
+    if any(d and a for d, a in zip(donated, aliased, strict=True)):
+        raise ValueError("device_put: donate and may_alias cannot both be True.")
     if any(isinstance(p, _jaxlib.NamedSharding) for p in places):
         _check_axes_are_visible(leaves, tree, places)
     with explicit("explicit_device_put"):
-        return tree.unflatten([_put(v, p) for v, p in zip(leaves, places, strict=True)])
+        rows = zip(leaves, places, sources, aliased, strict=True)
+        return tree.unflatten([_put(*row) for row in rows])
+
+
+def _of_leaves(argument: str, tree: Any, value: Any, is_leaf: Any) -> list[Any]:
+    """What an argument says of each leaf of a tree, from a prefix of the tree."""
+    if value is None or is_leaf(value):
+        return [value] * tree.num_leaves
+    return flatten_axes(argument, tree, value)
 
 
 class explicit:
@@ -60,7 +85,11 @@ class explicit:
 
 
 def _is_place(x: Any) -> bool:
-    return isinstance(x, (_jaxlib.Device, _jaxlib.Sharding))
+    return isinstance(x, (_jaxlib.Device, _jaxlib.Sharding, MemorySpace))
+
+
+def _is_flag(x: Any) -> bool:
+    return isinstance(x, bool)
 
 
 def _check_axes_are_visible(leaves: list[Any], tree: Any, places: list[Any]) -> None:
@@ -75,31 +104,46 @@ def _check_axes_are_visible(leaves: list[Any], tree: Any, places: list[Any]) -> 
                 )
 
 
-def _put(x: Any, place: Any) -> Any:
-    if isinstance(x, Tracer):
-        return _constrained(x, place)
+def _put(x: Any, place: Any, src: Any, may_alias: Any) -> Any:
+    if place is not None and not _is_place(place):
+        raise ValueError(
+            "device_put: device must be a Device, a Sharding, a memory.Space, None, or a tree of "
+            f"them, got {place!r} of type {type(place)}. A PartitionSpec needs a mesh: pass "
+            "covector.sharding.NamedSharding(mesh, spec)."
+        )
+    if not isinstance(x, Tracer):
+        result = put(x, place)
+        return moved(x, x._sharding, True) if may_alias is False and result is x else result
+    if place is None:
+        return x
+    from covector.lax.device_put import device_put_p, is_spread
+
+    if is_spread(place):
+        shard_shape(place, x.shape)
+    value = x.concrete()
+    if src is None and isinstance(value, ArrayImpl) and value._committed:
+        src = value._sharding
+    return device_put_p.bind(x, device=place, src=src)
+
+
+def put(x: Any, place: Any) -> Any:
+    """A value that is no tracer, at a place."""
     aval = typeof(x)
     if place is None:
         return x if isinstance(x, ArrayImpl) else put_on_device(x, default_device(), False, aval)
     if isinstance(place, _jaxlib.Device):
         return put_on_device(x, place, True, aval)
-    if isinstance(place, _jaxlib.SingleDeviceSharding):
-        return put_on_device(x, place._device, True, aval)
-    if isinstance(place, _jaxlib.Sharding):
-        return put_on_sharding(x, aval, place)
-    raise TypeError(
-        "device_put: device must be a Device, a Sharding, None, or a tree of them, got "
-        f"{place!r} of type {type(place)}."
-    )
-
-
-def _constrained(x: Tracer, place: Any) -> Any:
-    """A traced value spread by a sharding. Which one device it is on is the compiler's choice."""
-    if not isinstance(place, _jaxlib.Sharding) or len(place._internal_device_list) == 1:
+    kind = memory_kind_of(place)
+    if isinstance(place, MemorySpace):
+        x = put(x, None)
+        place = x._sharding
+    elif isinstance(place, _jaxlib.SingleDeviceSharding):
+        x = put_on_device(x, place._device, True, aval)
+    else:
+        x = put_on_sharding(x, aval, place)
+    if kind is None or kind == x._sharding.memory_kind:
         return x
-    from covector.lax.sharding_constraint import with_sharding_constraint
-
-    return with_sharding_constraint(x, place)
+    return moved(x, with_memory_kind(place, kind), False)
 
 
 def device_get(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections import namedtuple
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ from covector._ir.jaxpr import Jaxpr
 from covector._run.compile import Execution, execution_of
 from covector._run.placement import Placement, placement_of
 from covector._run.transfer import put_on_sharding
-from covector._trace.trace import Tracer, escaped_tracer_error, not_an_array, typeof
+from covector._trace.trace import EVAL, Tracer, escaped_tracer_error, not_an_array, typeof
 from covector._tree.registry import dispatch_registry
 
 ArrayImpl = _jaxlib.ArrayImpl
@@ -131,6 +132,9 @@ def _check_finite(outs: Sequence[Any], name: str) -> None:
 
 def executable_of(jaxpr: Jaxpr) -> Any:
     """The callable that runs ``jaxpr`` on concrete arguments and gives a list."""
+    if any(eqn.primitive.evaluate is not None for eqn in jaxpr.eqns):
+        jaxpr._executable = functools.partial(_run_equations, jaxpr)
+        return jaxpr._executable
     name = jaxpr.eqns[0].primitive.name if len(jaxpr.eqns) == 1 else "program"
     out_tree = dispatch_registry.flatten([0] * len(jaxpr.out_avals))[1]
 
@@ -143,6 +147,16 @@ def executable_of(jaxpr: Jaxpr) -> Any:
     )
     jaxpr._executable = function
     return function
+
+
+def _run_equations(jaxpr: Jaxpr, *args: Any) -> list[Any]:
+    """Run a program one equation after the other: one of them is no compiled program's."""
+    from covector._transform.jvp import is_whole, run_equations
+
+    eqn = jaxpr.eqns[0]
+    if len(jaxpr.eqns) == 1 and is_whole(jaxpr):
+        return [eqn.primitive.evaluate(*args, **eqn.params)]
+    return run_equations(jaxpr, args, EVAL)
 
 
 def weakly_referable(fun: Callable[..., Any]) -> Callable[..., Any]:

@@ -110,6 +110,24 @@ def _memory_kind(sharding: Any) -> str:
     return sharding._memory_kind or sharding._internal_device_list.default_memory_kind
 
 
+def with_memory_kind(sharding: Any, kind: str) -> Any:
+    """The same sharding, in another memory of its devices.
+
+    Raises `ValueError` if a device has no memory of this kind.
+    """
+    for device in devices_of(sharding):
+        known = [memory.kind for memory in device.addressable_memories()]
+        if kind not in known:
+            raise ValueError(
+                f"{device} has no memory of the kind {kind!r}; it has {', '.join(known)}."
+            )
+    if isinstance(sharding, SingleDeviceSharding):
+        return SingleDeviceSharding(sharding._device, kind)
+    if isinstance(sharding, NamedSharding):
+        return NamedSharding(sharding.mesh, sharding.spec, kind)
+    raise TypeError(f"{sharding} cannot be given another kind of memory; use a NamedSharding.")
+
+
 def _is_replicated(sharding: Any) -> bool:
     ndim = len(sharding.spec) if isinstance(sharding, NamedSharding) else 0
     return sharding._to_xla_hlo_sharding(ndim).is_replicated()
@@ -138,6 +156,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
         d: i for d, i in _indices_map(s, global_shape).items() if d in s.addressable_devices
     },
     "is_equivalent_to": _is_equivalent,
+    "with_memory_kind": with_memory_kind,
 }
 
 

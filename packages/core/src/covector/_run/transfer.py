@@ -85,3 +85,12 @@ def put_sharded(x: np.ndarray, aval: ShapedArray, sharding: Any, committed: bool
         pieces = [np.array(x[i]) for i in indices]
         return _put(aval, sharding, pieces, devices, committed, _KEEP)
     return _put(aval, sharding, [x[i] for i in indices], devices, committed)
+
+
+def moved(x: Any, sharding: Any, copy: bool) -> Any:
+    """An array in the memory of a sharding over the devices that it is on; or a copy of it."""
+    kinds = _jaxlib.ArrayCopySemantics
+    semantics = kinds.ALWAYS_COPY if copy else kinds.REUSE_INPUT
+    return _jaxlib.batched_copy_array_to_devices_with_sharding(
+        [x], [sharding._internal_device_list], [sharding], [semantics]
+    )[0]

@@ -17,6 +17,7 @@ the file of its family under `lax/`. The rules' forms (`args` are atoms' values,
   (jvp, then partial evaluation) does not do: control flow and calls;
 - ``divide(jaxpr, wanted, policy) -> Linearized`` only where an application holds programs into
   which the policy of a `remat` shall see (see `_transform/divide.py`);
+- ``evaluate(*args, **params) -> out`` only where an eager application is no program's run;
 - ``prune(eqn, used) -> Equation`` only where an application can do without some of its results.
 
 A rule is staged once per signature, so it must not read values.
@@ -73,6 +74,7 @@ class Primitive:
         batch: Callable[..., Any] | None = None,
         linearize: Callable[..., Any] | None = None,
         divide: Callable[..., Any] | None = None,
+        evaluate: Callable[..., Any] | None = None,
         prune: Callable[..., Any] | None = None,
         fold: Callable[..., Literal | None] | None = None,
         effects: Callable[[dict], frozenset] | None = None,
@@ -88,6 +90,7 @@ class Primitive:
         self.batch = batch
         self.linearize = linearize
         self.divide = divide
+        self.evaluate = evaluate
         self.prune = prune
         # `fold(literals, params, out_aval)` may give the literal that the operation comes to.
         self.fold = fold

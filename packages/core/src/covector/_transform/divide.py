@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from covector._ir.jaxpr import Atom, Equation, Jaxpr, Var, make_jaxpr_object
-from covector._trace.stage import prune_equations
-from covector._trace.trace import trace_context
+from covector._run.memory import memory_space
+from covector._trace.stage import prune_equations, stage_rule
+from covector._trace.trace import current_trace_state, trace_context
 from covector._transform.linearize import Linearized
 from covector._transform.transpose import Mask
 
@@ -161,18 +162,15 @@ def _decide(
         mask = tuple([v in needed for v in eqn.outvars])
         if True not in mask:
             continue
-        rule = None if policy is None else eqn.primitive.divide
-        if rule is not None:
-            halves = rule(eqn.jaxpr, mask, policy)
+        halves, keep = _ask(eqn, mask, policy)
+        if halves is not None:
             extra = [Var(a) for a in halves.forward.out_avals[halves.num_outs :]]
             variables = [*eqn.invars, *eqn.outvars, *extra]
             divided[eqn] = halves, variables
             for p in halves.residuals:
                 if type(variables[p]) is Var:
                     (needed if p < len(eqn.invars) else kept).add(variables[p])
-        elif policy is not None and saves(
-            policy(eqn.primitive, *[a.aval for a in eqn.invars], **eqn.params)
-        ):
+        elif keep:
             kept.update(needed.intersection(eqn.outvars))
         else:
             again.add(eqn)
@@ -182,3 +180,37 @@ def _decide(
     for eqn in jaxpr.eqns:
         order += divided[eqn][1][len(eqn.invars) :] if eqn in divided else eqn.outvars
     return [v for v in order if v in kept], divided, again
+
+
+def _ask(eqn: Equation, wanted: Mask, policy: Policy | None) -> tuple[Linearized | None, bool]:
+    """How an equation is divided, if it is; else whether its results are kept."""
+    if policy is None:
+        return None, False
+    if eqn.primitive.divide is not None:
+        return eqn.primitive.divide(eqn.jaxpr, wanted, policy), False
+    answer = policy(eqn.primitive, *[a.aval for a in eqn.invars], **eqn.params)
+    if isinstance(answer, Offloadable):
+        return _offload(eqn.jaxpr, wanted, answer), False
+    return None, saves(answer)
+
+
+def _offload(call: Jaxpr, wanted: Mask, answer: Offloadable) -> Linearized:
+    """Keep the wanted results in another memory, and fetch them from there."""
+    from covector.lax.device_put import device_put_p
+
+    near, far = memory_space(answer.src), memory_space(answer.dst)
+
+    def forward(*args: Any) -> list[Any]:
+        outs = current_trace_state.value.call(call, args)
+        kept = [x for x, m in zip(outs, wanted, strict=True) if m]
+        return [*outs, *[device_put_p.bind(x, device=far, src=near) for x in kept]]
+
+    def again(*kept: Any) -> list[Any]:
+        return [device_put_p.bind(x, device=near, src=far) for x in kept]
+
+    program = stage_rule(forward, call.in_avals)
+    num_outs = len(wanted)
+    kept_avals = program.out_avals[num_outs:]
+    first = len(call.in_avals) + num_outs
+    positions = tuple(range(first, first + len(kept_avals)))
+    return Linearized(program, num_outs, positions, stage_rule(again, kept_avals), wanted)

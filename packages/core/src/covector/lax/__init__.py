@@ -84,6 +84,7 @@ _CONTENTS: dict[str, str] = {
     "control.loops": "fori_loop while_loop while_p",
     "control.scan": "map scan scan_p",
     "control.associative_scan": "associative_scan",
+    "device_put": "device_put_p",
     "solves": "custom_linear_solve custom_root linear_solve_p",
 }
 

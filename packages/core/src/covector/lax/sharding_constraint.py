@@ -79,17 +79,16 @@ def _constrain(x: Any, sharding: Any, argument: str) -> Any:
 # --- the primitive --------------------------------------------------------------------------------
 
 
-def _effects(params: dict[str, Any]) -> frozenset:
-    """A program runs on all devices of a mesh that it mentions."""
-    sharding = params["sharding"]
+def devices_of(sharding: Any) -> frozenset:
+    """The effect that a program runs on all devices of a mesh that it mentions."""
     if not isinstance(sharding, NamedSharding) or sharding.mesh.size == 1:
         return NO_EFFECTS
     mesh = sharding.mesh
     return frozenset([DeviceGrid(mesh.axis_sizes, mesh.axis_names, tuple(mesh.devices.flat))])
 
 
-def _lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any, *, sharding: Any) -> list[str]:
-    aval = out_avals[0]
+def lower_constraint(ctx: Any, args: Any, aval: ShapedArray, sharding: Any) -> list[str]:
+    """Append that a value of type ``aval`` lies as ``sharding`` says."""
     if ctx.module.num_partitions == 1 or isinstance(sharding, SingleDeviceSharding):
         return list(args)
     if ctx.module.manual_axes:
@@ -110,20 +109,32 @@ def _lower(ctx: Any, args: Any, in_avals: Any, out_avals: Any, *, sharding: Any)
     return ctx.emit(text)
 
 
-def _batch(axis: Any, args: list, dims: tuple, *, sharding: Any) -> tuple[Any, int]:
-    """How the batch axis lies is left to the compiler."""
-    dim = dims[0]
+def with_free_axis(sharding: Any, position: int, ndim: int) -> Any:
+    """The sharding of arrays of ``ndim`` axes for those with one more, which may lie anyhow."""
     if isinstance(sharding, NamedSharding):
         entries = list(sharding.spec)
-        entries += [None] * (typeof(args[0]).ndim - 1 - len(entries))
-        entries.insert(dim, UNCONSTRAINED)
-        sharding = NamedSharding(sharding.mesh, PartitionSpec(*entries))
-    elif not isinstance(sharding, SingleDeviceSharding):
-        raise NotImplementedError(
-            f"with_sharding_constraint: {sharding} cannot be extended by vmap's axis; use a "
-            "NamedSharding."
-        )
-    return sharding_constraint_p.bind(args[0], sharding=sharding), dim
+        entries += [None] * (ndim - len(entries))
+        entries.insert(position, UNCONSTRAINED)
+        return NamedSharding(sharding.mesh, PartitionSpec(*entries))
+    if isinstance(sharding, SingleDeviceSharding):
+        return sharding
+    raise NotImplementedError(
+        f"with_sharding_constraint: {sharding} cannot be extended by vmap's axis; use a "
+        "NamedSharding."
+    )
+
+
+def without_free_axes(place: Any) -> Any:
+    """A place where axes whose sharding is the compiler's choice are not divided."""
+    if not isinstance(place, NamedSharding) or UNCONSTRAINED not in tuple(place.spec):
+        return place
+    entries = [None if entry is UNCONSTRAINED else entry for entry in place.spec]
+    return NamedSharding(place.mesh, PartitionSpec(*entries))
+
+
+def _batch(axis: Any, args: list, dims: tuple, *, sharding: Any) -> tuple[Any, int]:
+    sharding = with_free_axis(sharding, dims[0], typeof(args[0]).ndim - 1)
+    return sharding_constraint_p.bind(args[0], sharding=sharding), dims[0]
 
 
 def _abstract(aval: ShapedArray, *, sharding: Any) -> ShapedArray:
@@ -133,9 +144,11 @@ def _abstract(aval: ShapedArray, *, sharding: Any) -> ShapedArray:
 sharding_constraint_p = Primitive(
     "sharding_constraint",
     abstract=_abstract,
-    lower=_lower,
+    lower=lambda ctx, args, in_avals, out_avals, *, sharding: lower_constraint(
+        ctx, args, out_avals[0], sharding
+    ),
     jvp=LINEAR,
     transpose=lambda ct, x, *, sharding: [sharding_constraint_p.bind(ct, sharding=sharding)],
     batch=_batch,
-    effects=_effects,
+    effects=lambda params: devices_of(params["sharding"]),
 )
