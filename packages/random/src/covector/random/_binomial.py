@@ -22,7 +22,6 @@ from covector.random._sampling import (
     sample,
     scalar,
 )
-from covector.random._shuffling import take
 from covector.random._uniform import broadcast_parameter
 
 # --- binomial -------------------------------------------------------------------------------------
@@ -63,12 +62,18 @@ def _work_dtype(n: Any, p: Any) -> np.dtype:
 
 
 def _binomial(source: Source, shape: Shape, dtype: np.dtype, n: Any, p: Any) -> Any:
-    n, p = [x if typeof(x).shape == shape else lax.broadcast_in_dim(x, shape, ()) for x in (n, p)]
-    return draw_binomial(source, n, p)
+    if typeof(n).ndim or typeof(p).ndim:
+        n, p = [
+            x if typeof(x).shape == shape else lax.broadcast_in_dim(x, shape, ()) for x in (n, p)
+        ]
+    return draw_binomial(source, n, p, shape)
 
 
-def draw_binomial(source: Source, n: Any, p: Any) -> Any:
-    """Binomial numbers, in library code: by gaps for small means, else by rejection."""
+def draw_binomial(source: Source, n: Any, p: Any, shape: Shape) -> Any:
+    """Binomial numbers, in library code: by gaps for small means, else by rejection.
+
+    The parameters are of the same shape: ``shape``, or that of scalars.
+    """
     dtype = typeof(n).dtype
     zero, one, half = [scalar(x, dtype) for x in (0, 1, 0.5)]
     rare = lax.lt(p, half)
@@ -81,9 +86,9 @@ def draw_binomial(source: Source, n: Any, p: Any) -> Any:
     small = lax.bitwise_or(no_count, lax.le(lax.mul(n, q), scalar(10, dtype)))
     whole = lax.floor(n)
     # Where a method is not used, it gets parameters that it is quick at.
-    below = _by_gaps(source, lax.select(small, whole, lax.full_like(n, 0)), q)
+    below = _by_gaps(source, lax.select(small, whole, lax.full_like(n, 0)), q, shape)
     many = lax.select(small, lax.full_like(n, 10_000), whole)
-    above = _by_rejection(source, many, lax.select(small, lax.full_like(q, 0.5), q))
+    above = _by_rejection(source, many, lax.select(small, lax.full_like(q, 0.5), q), shape)
     drawn = lax.select(small, below, above)
     wrong = lax.bitwise_or(no_chance, no_count)
     drawn = lax.select(wrong, lax.full_like(drawn, math.nan), drawn)
@@ -93,12 +98,12 @@ def draw_binomial(source: Source, n: Any, p: Any) -> Any:
     return lax.select(kept, drawn, lax.sub(whole, drawn))
 
 
-def _by_gaps(source: Source, n: Any, q: Any) -> Any:
+def _by_gaps(source: Source, n: Any, q: Any, shape: Shape) -> Any:
     """How many gaps between successes, which are geometric numbers, fit into the trials.
 
     Source: L. Devroye, "Non-uniform random variate generation" (1986), X.4.3.
     """
-    shape, dtype, implementation = typeof(n).shape, typeof(n).dtype, source.implementation
+    dtype, implementation = typeof(n).dtype, source.implementation
     zeros = lax.full(shape, 0, dtype)
     log_failure = lax.log1p(lax.neg(q))
 
@@ -116,13 +121,13 @@ def _by_gaps(source: Source, n: Any, q: Any) -> Any:
     return lax.sub(count, scalar(1, dtype))
 
 
-def _by_rejection(source: Source, n: Any, q: Any) -> Any:
+def _by_rejection(source: Source, n: Any, q: Any, shape: Shape) -> Any:
     """The algorithm BTRS, for means of ten or more.
 
     Source: W. Hörmann, "The generation of binomial random variates" (1993).
     """
     propose = _RejectionConstants(n, q).propose
-    return transformed_rejection(source, typeof(n).shape, typeof(n).dtype, propose)
+    return transformed_rejection(source, shape, typeof(n).dtype, propose)
 
 
 class _RejectionConstants:
@@ -197,9 +202,10 @@ def _stirling_rest(k: Any) -> Any:
     square = lax.mul(raised, raised)
     inner = lax.sub(scalar(1 / 360, dtype), lax.div(scalar(1 / 1260, dtype), square))
     series = lax.div(lax.sub(scalar(1 / 12, dtype), lax.div(inner, square)), raised)
-    index = lax.convert_element_type(lax.floor(small), np.int32)
-    table = np.array(_RESTS).astype(dtype)
-    return lax.select(lax.le(k, nine), take(table, index, 0), series)
+    index, rest = lax.floor(small), lax.full_like(small, _RESTS[0])
+    for i, value in enumerate(_RESTS[1:], 1):  # a table would be read in a kernel of its own
+        rest = lax.select(lax.lt(index, scalar(i, dtype)), rest, lax.full_like(rest, value))
+    return lax.select(lax.le(k, nine), rest, series)
 
 
 # --- multinomial ----------------------------------------------------------------------------------
@@ -269,7 +275,7 @@ def _multinomial(
     def step(left: Any, x: tuple[Any, Any]) -> tuple[Any, Any]:
         key, share = x
         share = lax.min(one, lax.max(share, zero))
-        count = draw_binomial(Source(key, implementation), left, share)
+        count = draw_binomial(Source(key, implementation), left, share, typeof(left).shape)
         return lax.sub(left, count), count
 
     counts = lax.scan(step, n, (keys, share), unroll=unroll)[1]
