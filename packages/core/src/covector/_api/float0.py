@@ -36,7 +36,10 @@ def is_float0(x: Any) -> bool:
 
 def hide_float0(leaves: Sequence[Any], tree: Any) -> tuple[Sequence[Any], Any]:
     """A flattened tree in which float0 arrays are part of the structure."""
-    if not any(is_float0(x) for x in leaves):
+    for x in leaves:  # not any(...): this is part of every call with tracers
+        if isinstance(x, np.ndarray) and x.dtype == float0:
+            break
+    else:
         return leaves, tree
     hidden = [Float0Zeros(x.shape) if is_float0(x) else x for x in leaves]
     return dispatch_registry.flatten(tree.unflatten(hidden))

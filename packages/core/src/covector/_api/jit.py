@@ -259,7 +259,7 @@ class _Jit:
         if not self.static:
             return self.fun, None, args, kwargs
         positions = self.static.where(len(args))
-        names = [n for n in sorted(kwargs) if n in self.static.names]
+        names = [n for n in sorted(kwargs) if n in self.static.names] if kwargs else ()
         if not positions and not names:
             return self.fun, None, args, kwargs
         static = [(i, args[i]) for i in sorted(positions)] + [(n, kwargs[n]) for n in names]
