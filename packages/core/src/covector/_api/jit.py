@@ -80,6 +80,7 @@ class Statics:
         """All arguments of a Python function but ``operands``. Its code is read: a signature costs
         ten times as much.
         """
+        operands = {*operands, "out"}  # which is None, or refused by the function
         code = fun.__code__
         positional = code.co_varnames[: code.co_argcount]
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

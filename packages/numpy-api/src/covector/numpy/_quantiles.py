@@ -21,7 +21,6 @@ from covector.numpy._operands import (
     Axes,
     canonical_axes,
     check_arraylike,
-    check_no_out,
     hashable_axes,
     promote_dtypes_inexact,
 )
@@ -187,9 +186,10 @@ def _checked(
     keepdims: bool,
     weights: Any,
 ) -> Any:
-    check_no_out(name, out)
-    if overwrite_input:
-        raise ValueError(f"{name}: overwrite_input must be False: arrays are immutable.")
+    if overwrite_input or out is not None:
+        raise ValueError(
+            f"{name}: out must be None and overwrite_input False: arrays are immutable."
+        )
     if method not in _METHODS:
         raise ValueError(f"{name}: method must be one of {', '.join(_METHODS)}, got {method!r}.")
     if weights is not None and method != "inverted_cdf":
