@@ -140,14 +140,20 @@ def _split_tree(
     name: str, staged: Staged, has_aux: bool, tree: Any, avals: Sequence[ShapedArray]
 ) -> tuple[Any, Any]:
     """The trees of the solution and of aux."""
-    out_tree, aux_tree = staged.out_tree, None
-    if has_aux:
-        result = out_tree.unflatten(range(out_tree.num_leaves))
-        if not (isinstance(result, tuple) and len(result) == 2):
-            raise TypeError(f"{name}() must return a pair (x, aux) with has_aux, got {out_tree}.")
-        out_tree, aux_tree = [dispatch_registry.flatten(part)[1] for part in result]
+    out_tree, aux_tree = _parts(name, staged.out_tree, has_aux)
     _check_like(name, out_tree, staged.jaxpr.out_avals[: out_tree.num_leaves], tree, avals)
     return out_tree, aux_tree
+
+
+def _parts(name: str, tree: Any, has_aux: bool) -> tuple[Any, Any]:
+    """The trees of x and of aux, in what a function returns."""
+    if not has_aux:
+        return tree, None
+    result = tree.unflatten(range(tree.num_leaves))
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise TypeError(f"{name}() must return a pair (x, aux) with has_aux, got {tree}.")
+    x_tree, aux_tree = [dispatch_registry.flatten(part)[1] for part in result]
+    return x_tree, aux_tree
 
 
 def _groups(programs: Programs, values: Sequence[Any]) -> list[list[Any]]:
@@ -277,51 +283,77 @@ def custom_root(
     function = _stage_on(f, tree, avals)
     _check_structure("f", function.out_tree, tree)
     solver = _stage_on(lambda x: solve(f, x), tree, avals)
-    x_tree = aux_tree = solver.out_tree
-    if has_aux:
-        result = x_tree.unflatten(range(x_tree.num_leaves))
-        x_tree, aux_tree = [dispatch_registry.flatten(part)[1] for part in result]
+    x_tree, aux_tree = _parts("solve", solver.out_tree, has_aux)
     _check_structure("solve", x_tree, tree)
-    size = tree.num_leaves
+    x_avals = solver.jaxpr.out_avals[: tree.num_leaves]
+    tangent = _stage_tangent_solve(f, tangent_solve, tree, x_avals, function.jaxpr.out_avals)
+    fixed = [stop_gradient(x) for x in (*solver.consts, *tangent.consts, *guess)]
+    outs = _Root(function, solver, tangent)([*function.consts, *fixed])
+    x = tree.unflatten(outs[: tree.num_leaves])
+    return (x, aux_tree.unflatten(outs[tree.num_leaves :])) if has_aux else x
 
-    def linear_part(x: Any, y: Any) -> Any:
-        """The solution t of J t = y, where J is f's derivative at x."""
-        from covector._api.autodiff import linearize
 
+def _stage_tangent_solve(
+    f: Callable[..., Any],
+    tangent_solve: Callable[..., Any],
+    tree: Any,
+    x_avals: Sequence[ShapedArray],
+    out_avals: Sequence[ShapedArray],
+) -> Staged:
+    """The program that takes x and y to the solution t of J t = y, where J is f's derivative."""
+    from covector._api.autodiff import linearize
+
+    def solution(x: Any, y: Any) -> Any:
         return tangent_solve(linearize(f, x)[1], y)
 
-    pair = tree.unflatten([0] * size)
-    pair_tree = dispatch_registry.flatten(((pair, pair), {}))[1]
-    x_avals = list(solver.jaxpr.out_avals[:size])
-    tangent_avals = [a.tangent for a in function.jaxpr.out_avals]
-    tangent = stage_function(linear_part, pair_tree, [*x_avals, *tangent_avals])
-    sizes = len(function.consts), len(solver.consts), len(tangent.consts)
+    example = tree.unflatten([0] * tree.num_leaves)
+    pair_tree = dispatch_registry.flatten(((example, example), {}))[1]
+    return stage_function(solution, pair_tree, [*x_avals, *[a.tangent for a in out_avals]])
 
-    def run(*values: Any) -> list[Any]:
-        _, consts, _, start = split(values, *sizes)
-        return current_trace_state.value.call(solver.jaxpr, [*consts, *start])
 
-    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list, list]:
-        outs = current_trace_state.value.custom_call(CustomJVP("custom_root", run, rule), primals)
-        x = outs[:size]
-        mine, _, theirs, _ = split(primals, *sizes)
-        avals = [typeof(c) for c in mine]
-        directions = fill_zeros(tangents[: len(mine)], avals, symbolic_zeros=False)
-        mask = tuple([a.has_tangent for a in avals])
-        derived = jvp(function.jaxpr, mask + (False,) * size, (True,) * size).jaxpr
-        values = [*mine, *x, *[t for t, m in zip(directions, mask, strict=True) if m]]
-        moved = current_trace_state.value.call(derived, values)[size:]
+class _Root(NamedTuple):
+    """A root by its programs, which take what they close over, and then a guess, or x, or x and y.
+
+    It is called with what all of them close over, and the guess. Only what `function` closes over
+    is differentiated.
+    """
+
+    function: Staged
+    solver: Staged
+    tangent: Staged
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        custom = CustomJVP("custom_root", self.run, self.rule)
+        return current_trace_state.value.custom_call(custom, values)
+
+    def groups(self, values: Sequence[Any]) -> list[list[Any]]:
+        """What each program closes over, and the guess."""
+        return split(values, *[len(program.consts) for program in self])
+
+    def run(self, *values: Any) -> list[Any]:
+        """The root, and aux."""
+        _, consts, _, guess = self.groups(values)
+        return current_trace_state.value.call(self.solver.jaxpr, [*consts, *guess])
+
+    def rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list, list]:
+        """From f(x, c) = 0: J dx = -dc, where dc is how f moves with what it closes over."""
+        outs = self(primals)
+        consts, _, others, guess = self.groups(primals)
+        x = outs[: len(guess)]
+        moved = self._movement(consts, x, tangents[: len(consts)])
         right = [neg(t) for t in moved]
-        solution = current_trace_state.value.call(tangent.jaxpr, [*theirs, *x, *right])
-        return outs, [*solution, *[None] * len(outs[size:])]
+        solution = current_trace_state.value.call(self.tangent.jaxpr, [*others, *x, *right])
+        return outs, [*solution, *[None] * (len(outs) - len(x))]
 
-    values = [
-        *function.consts,
-        *[stop_gradient(x) for x in (*solver.consts, *tangent.consts, *guess)],
-    ]
-    outs = current_trace_state.value.custom_call(CustomJVP("custom_root", run, rule), values)
-    x = tree.unflatten(outs[:size])
-    return (x, aux_tree.unflatten(outs[size:])) if has_aux else x
+    def _movement(self, consts: list, x: list, tangents: Sequence[Any]) -> list[Any]:
+        """How ``f(x)`` moves with what it closes over."""
+        avals = [typeof(c) for c in consts]
+        mask = tuple([a.has_tangent for a in avals])
+        directions = fill_zeros(tangents, avals, symbolic_zeros=False)
+        fixed, wanted = (False,) * len(x), (True,) * len(x)
+        derived = jvp(self.function.jaxpr, mask + fixed, wanted).jaxpr
+        given = [t for t, m in zip(directions, mask, strict=True) if m]
+        return current_trace_state.value.call(derived, [*consts, *x, *given])[len(x) :]
 
 
 def _check_structure(name: str, got: Any, tree: Any) -> None:
