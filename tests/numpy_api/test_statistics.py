@@ -123,11 +123,11 @@ def test_histograms(oracle):
         jnp.histogram_bin_edges(f, 4)
         jnp.histogram_bin_edges(f, 4, range=(-1, 1))
         jnp.histogram_bin_edges(jnp.ones(3), 2)
-        jnp.histogram(f)
-        jnp.histogram(f, jnp.array([-1.0, 0.0, 2.0]))
+        [h.astype(float) for h in jnp.histogram(f)]
+        [h.astype(float) for h in jnp.histogram(f, jnp.array([-1.0, 0.0, 2.0]))]
         jnp.histogram(f, 3, weights=p)
         jnp.histogram(f, 3, density=True)
-        jnp.histogram(i, 4)
+        [h.astype(float) for h in jnp.histogram(i, 4)]
         jnp.histogram2d(f[0], f[1], bins=3)
         jnp.histogram2d(f[0], f[1], bins=(2, 3), range=((-1, 1), (-2, 2)))
         jnp.histogramdd(f.T, bins=2)

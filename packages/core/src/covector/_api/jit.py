@@ -446,9 +446,7 @@ def jit(
 
 
 @overload
-def library_function(
-    fun: F, /, *, static_argnames: str | Iterable[str] | None = None
-) -> F: ...
+def library_function(fun: F, /, *, static_argnames: str | Iterable[str] | None = None) -> F: ...
 @overload
 def library_function(
     *,

@@ -55,8 +55,8 @@ _CONVERSIONS: dict[str, tuple[Any, str, str, Callable[..., Any]]] = {
     ),
     "__index__": (
         TracerIntegerConversionError,
-        "Conversion to a Python index",
-        "Index with covector.lax.dynamic_slice or covector.numpy, " + _STATIC,
+        "A Python integer (an axis, a size, an index of a list, the end of a range)",
+        "Index an array in place of a list, loop with covector.lax.fori_loop, " + _STATIC,
         lambda x: x.__index__() if hasattr(x, "__index__") else int(x),
     ),
     "__array__": (

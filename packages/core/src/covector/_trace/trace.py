@@ -179,8 +179,14 @@ class Tracer(_Operators):
         kind = type(self).__name__
         return f"{kind}<{self.aval.str_short()}>"
 
-    # Tracers are compared and hashed by identity where Python itself needs a hash.
-    __hash__ = None
+    def __hash__(self) -> int:
+        """Refused: ``==`` of tracers is no bool. (jaxlib shows this text for a static argument.)"""
+        raise TypeError(
+            f"unhashable type: '{type(self).__name__}'. A traced array of type "
+            f"{self.aval.str_short()} stands where a value must be known: as a static argument, or "
+            "as the key of a dictionary. Mark the argument that it comes from static "
+            "(static_argnums, static_argnames)."
+        )
 
 
 _jaxlib.set_tracer_class(Tracer)

@@ -465,7 +465,7 @@ def arange(
     >>> jnp.arange(1, 7, 2)
     Array([1, 3, 5], dtype=int32)
     """
-    given = [("start", start), ("stop", stop), ("step", step)]
+    given = [("start" if stop is not None else "stop", start), ("stop", stop), ("step", step)]
     values = [concrete("arange", name, v) for name, v in given if v is not None]
     for (name, _), v in zip(given, values):
         if v.ndim:

@@ -247,6 +247,9 @@ def _interp(
     flat = lax.eq(width, zero(typeof(width).dtype))
     slope = (f1 - f0) / where(flat, 1, width)
     result = where(flat, f0, f0 + (x - x0) * slope)
+    # Beside an infinite value: from the other side, or that value itself.
+    result = where(result == result, result, f1 + (x - x1) * slope)
+    result = where((result != result) & (f0 == f1), f0, result)
     if period is not None:
         return result
     if not extrapolate[0]:

@@ -112,13 +112,15 @@ def histogram(
 ) -> tuple[Array, Array]:
     """How many values lie in each bin, and the bins' edges. The last bin holds its upper edge too.
 
+    Counts without weights are integers.
+
     Args:
       bins, range: see `histogram_bin_edges`.
       weights: what each value counts.
       density: divide so that the integral is one.
 
     >>> print(*jnp.histogram(jnp.array([0.0, 1.0, 1.5, 4.0]), 2))
-    [3. 1.] [0. 2. 4.]
+    [3 1] [0. 2. 4.]
     """
     check_arraylike("histogram", a, *([] if weights is None else [weights]))
     if weights is not None and typeof(weights).shape != typeof(a).shape:
@@ -136,8 +138,8 @@ def _count_between(a: Any, edges: Any, weights: Any, *, even: bool) -> Any:
     a, edges = promote_dtypes_inexact(a, edges)
     bins = typeof(edges).shape[0] - 1
     place = _bin_of(ravel(a), edges, even)
-    dtype = typeof(a).dtype
-    weights = lax.full((typeof(a).size,), 1, dtype) if weights is None else ravel(weights)
+    ones = lax.full((typeof(a).size,), 1, dtypes.canonicalize_dtype("int64"))
+    weights = ones if weights is None else ravel(weights)
     return lax.full((bins,), 0, typeof(weights).dtype).at[place].add(weights, mode="drop")
 
 

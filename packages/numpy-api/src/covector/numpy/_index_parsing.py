@@ -180,11 +180,13 @@ def _span(part: slice, n: int) -> Span:
         bounds = [None if v is None else index(v) for v in (part.start, part.stop, part.step)]
     except TypeError:
         if not any(isinstance(v, Tracer) for v in (part.start, part.stop, part.step)):
-            raise
+            raise TypeError(
+                f"The start, stop and step of a slice must be integers or None, got {part}."
+            ) from None
         raise IndexError(
             "Array slice indices must have static start/stop/step to be used with NumPy indexing "
-            f"syntax. Got {part}. To index with a traced start, use covector.lax.dynamic_slice, "
-            "which takes a static size."
+            f"syntax. Got {part}. For a part of known size at a traced start, write "
+            "x[covector.ds(start, size)] or use covector.lax.dynamic_slice."
         ) from None
     start, stop, step = slice(*bounds).indices(n)
     return Span(start, len(range(start, stop, step)), step)

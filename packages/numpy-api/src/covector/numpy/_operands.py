@@ -94,27 +94,43 @@ def canonical_shape(name: str, shape: Any) -> Shape:
     try:
         return tuple([index(n) for n in shape])
     except TypeError:
-        if any(isinstance(n, Tracer) for n in np.atleast_1d(np.asarray(shape, object)).flat):
-            raise
-        raise TypeError(
-            f"{name}: a shape must be a sequence of integers that are known, got {shape!r}."
-        ) from None
+        sizes = shape if isinstance(shape, (list, tuple)) else (shape,)
+        raise _unusable(f"{name}: a shape", "a sequence of integers", shape, sizes) from None
+
+
+def _unusable(what: str, expected: str, given: Any, parts: Sequence[Any]) -> TypeError:
+    """The error for an argument that is no integer, or that is not known."""
+    if not any(isinstance(part, Tracer) for part in parts):
+        return TypeError(f"{what} must be {expected}, got {given!r}.")
+    from covector.errors import ConcretizationTypeError
+
+    return ConcretizationTypeError(
+        f"{what} must be known while the function is traced, got {given!r}. Mark the argument that "
+        "it comes from static (static_argnums, static_argnames)."
+    )
 
 
 def canonical_axis(axis: Any, ndim: int, name: str = "axis") -> int:
     """One axis, counted from the front."""
-    number = index(axis)
+    number = known_axis(axis, name)
     if not -ndim <= number < ndim:
         raise ValueError(f"{name} {number} is out of bounds for array of dimension {ndim}")
     return number % ndim
+
+
+def known_axis(axis: Any, name: str = "axis") -> int:
+    """One axis as a Python int."""
+    try:
+        return index(axis)
+    except TypeError:
+        raise _unusable(name, "an integer", axis, [axis]) from None
 
 
 def canonical_axes(axis: Axes, ndim: int) -> tuple[int, ...]:
     """An ``axis`` argument as a tuple of axes counted from the front; None stands for all."""
     if axis is None:
         return tuple(range(ndim))
-    given = (axis,) if _is_index(axis) else tuple(axis)  # type: ignore[arg-type]
-    axes = tuple([canonical_axis(a, ndim) for a in given])
+    axes = tuple([canonical_axis(a, ndim) for a in _several(axis)])
     if len(set(axes)) != len(axes):
         raise ValueError(f"duplicate value in 'axis': {axis}")
     return axes
@@ -124,7 +140,21 @@ def hashable_axes(axis: Any) -> Any:
     """An ``axis`` argument in a form that can be static: an int, a tuple of ints, or None."""
     if axis is None or type(axis) is int:
         return axis
-    return index(axis) if _is_index(axis) else tuple([index(a) for a in axis])
+    if _is_index(axis):
+        return known_axis(axis)
+    axes = _several(axis)
+    try:
+        return tuple([index(a) for a in axes])
+    except TypeError:
+        raise _unusable("axis", "an integer or a sequence of integers", axis, axes) from None
+
+
+def _several(axis: Any) -> Sequence[Any]:
+    if _is_index(axis):
+        return (axis,)
+    if isinstance(axis, str) or not hasattr(axis, "__iter__"):
+        raise _unusable("axis", "an integer or a sequence of integers", axis, [axis])
+    return axis
 
 
 def _is_index(x: Any) -> bool:

@@ -27,6 +27,7 @@ from covector.numpy._operands import (
     check_no_out,
     common_shape,
     hashable_axes,
+    known_axis,
     requested_dtype,
     scalar,
 )
@@ -424,9 +425,7 @@ def argmin(
 
 
 def _one_axis(axis: Any) -> int | None:
-    from operator import index
-
-    return None if axis is None else index(axis)
+    return None if axis is None else known_axis(axis)
 
 
 @library_function(static_argnames=("kind", "axis", "keepdims"))

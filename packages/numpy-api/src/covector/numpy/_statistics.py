@@ -231,7 +231,16 @@ def _variance_dtypes(own: np.dtype, requested: Any) -> tuple[np.dtype, np.dtype]
 @library_function(static_argnames=("ddof", *_AXIS_OPTIONS))
 def _std(a: Any, where: Any, mean: Any, traced_ddof: Any, **options: Any) -> Any:
     check_arraylike("std", a)
-    return lax.sqrt(_var(a, where, mean, traced_ddof, **options))
+    return _root(_var(a, where, mean, traced_ddof, **options))
+
+
+def _root(variance: Any) -> Any:
+    """The square root, with the derivative 0 at 0: where all numbers are equal."""
+    at_zero = lax.eq(variance, scalar(0, typeof(variance).dtype))
+    one = lax.full_like(variance, 1)
+    return lax.select(
+        at_zero, lax.full_like(variance, 0), lax.sqrt(lax.select(at_zero, one, variance))
+    )
 
 
 def average(
