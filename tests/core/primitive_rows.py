@@ -141,7 +141,11 @@ for _name in ("argmax", "argmin"):
 LOG_ADD = "lambda a, b: lax.log(lax.add(lax.exp(a), lax.exp(b)))"
 WINDOW = "window_dimensions=(2, 3), window_strides=(2, 1), padding='SAME'"
 row("reduce", f"lambda x: lax.reduce(x, np.array(-np.inf, x.dtype), {LOG_ADD}, (1,))", GRID)
-row("reduce_window", f"lambda x: lax.reduce_window(x, 1.0, lax.mul, {WINDOW})", GRID)
+row(
+    "reduce_window",
+    f"lambda x: lax.reduce_window(x, np.ones((), x.dtype), lax.mul, {WINDOW})",
+    GRID,
+)
 for _name, _init, _operation in (
     ("sum", "0.0", "add"),
     ("max", "-np.inf", "max"),

@@ -142,7 +142,8 @@ def _abstract(
         )[0]
     shape = list(aval.shape)
     shape[reduction_dimension] = count
-    return [ShapedArray(shape, aval.dtype), ShapedArray(shape, np.int32)]
+    weak = aval.weak_type  # of the positions too, as in JAX
+    return [ShapedArray(shape, aval.dtype, weak), ShapedArray(shape, np.int32, weak)]
 
 
 def _exact(x: Any, *, reduction_dimension: int, is_max_k: bool, **params: Any) -> Sequence[Any]:

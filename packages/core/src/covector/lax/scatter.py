@@ -456,7 +456,7 @@ def _scatter(name: str, kinds: str, function: Callable[[Any, Any], Any], **rules
     ) -> ShapedArray:
         check_kind(name, operand, kinds)
         check_scatter_places(name, operand, indices, updates, params["dimension_numbers"])
-        return operand.update(weak_type=operand.weak_type and updates.weak_type)
+        return operand
 
     primitive = Primitive(
         name,

@@ -350,7 +350,7 @@ argsort_p = Primitive(
 
 def _abstract_top_k(aval: ShapedArray, *, axis: int, is_stable: bool, k: int) -> list[ShapedArray]:
     out = aval.update(shape=(*aval.shape[:axis], k, *aval.shape[axis + 1 :]))
-    return [out, ShapedArray(out.shape, np.int32)]
+    return [out, ShapedArray(out.shape, np.int32, out.weak_type)]
 
 
 def _top_k_native(x: Any, *, axis: int, is_stable: bool, k: int) -> Sequence[Any]:

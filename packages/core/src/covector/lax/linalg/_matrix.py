@@ -14,6 +14,7 @@ from covector._ir.avals import ShapedArray
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
 from covector._transform.batch import move_batch_axis
+from covector.lax._nary import scalar_like
 
 _ACCEPTED = ("float32", "float64", "complex64", "complex128")
 
@@ -49,16 +50,28 @@ def check_square(name: str, aval: ShapedArray) -> None:
 def as_inexact(x: Any) -> Any:
     """``x`` in the floating point dtype that it is promoted to; complex numbers stay."""
     dtype = typeof(x).dtype
-    return x if dtypes.is_inexact(dtype) else lax.convert_element_type(x, real_dtype(dtype))
+    if dtypes.is_inexact(dtype):
+        return x
+    wanted = float if dtype.name == "bool" else dtypes.to_inexact_dtype(dtype)
+    return lax.convert_element_type(x, wanted)
 
 
 def real_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of real parts; for integers, the floating point one of their promotion."""
-    if dtypes.is_complex(dtype):
-        return dtypes.to_real_dtype(dtype)
-    if dtypes.is_float(dtype):
-        return dtype
-    return np.dtype(dtypes.canonicalize_dtype(np.dtype(np.float64)))
+    """The dtype of real parts."""
+    return dtypes.to_real_dtype(dtype) if dtypes.is_complex(dtype) else dtype
+
+
+def weak_if_all(abstract: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule for types, with results weakly typed if all operands are."""
+
+    def rule(*avals: ShapedArray, **params: Any) -> Any:
+        outs = abstract(*avals, **params)
+        weak = all(aval.weak_type for aval in avals)
+        if isinstance(outs, list):
+            return [out.update(weak_type=weak) for out in outs]
+        return outs.update(weak_type=weak)
+
+    return rule
 
 
 # --- batching -------------------------------------------------------------------------------------
@@ -126,7 +139,7 @@ def product(x: Any, y: Any, *others: Any) -> Any:
 
 def halved(x: Any) -> Any:
     """``x / 2``."""
-    return lax.mul(x, np.asarray(0.5, typeof(x).dtype))
+    return lax.mul(x, scalar_like(x, 0.5))
 
 
 def hermitian(x: Any) -> Any:
@@ -141,7 +154,7 @@ def part(x: Any, keep: Callable[[Any, Any], Any], offset: int = 0) -> Any:
     columns = lax.broadcasted_iota(np.int32, aval.shape[-2:], 1)
     mask = keep(rows, lax.sub(columns, np.int32(offset)))
     mask = lax.broadcast_in_dim(mask, aval.shape, (aval.ndim - 2, aval.ndim - 1))
-    return lax.select(mask, x, lax.full(aval.shape, 0, aval.dtype))
+    return lax.select(mask, x, lax.full_like(x, 0))
 
 
 def lower_part(x: Any, offset: int = 0) -> Any:

@@ -20,6 +20,7 @@ from covector.lax.linalg._matrix import (
     hermitian,
     lower_part,
     product,
+    weak_if_all,
 )
 from covector.lax.linalg.triangular import triangular_solve
 
@@ -46,9 +47,10 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     return lower_part(cholesky_p.bind(hermitian(x) if symmetrize_input else x))
 
 
+@weak_if_all
 def _abstract(aval: ShapedArray) -> ShapedArray:
     check_matrix("cholesky", aval, square=True)
-    return aval.strip_weak_type()
+    return aval
 
 
 def _by_kernel(call: Any, routine: str, **options: Any) -> Any:

@@ -24,6 +24,7 @@ from covector.lax.linalg._matrix import (
     diagonal,
     inverse_gaps,
     product,
+    weak_if_all,
 )
 from covector.lax.linalg.lu import solver_of
 
@@ -84,6 +85,7 @@ def eig(
     )
 
 
+@weak_if_all
 def _abstract_eig(
     x: ShapedArray,
     *,

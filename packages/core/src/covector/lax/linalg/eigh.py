@@ -23,6 +23,7 @@ from covector.lax.linalg._matrix import (
     inverse_gaps,
     product,
     real_dtype,
+    weak_if_all,
 )
 
 
@@ -82,6 +83,7 @@ def eigh(
     return vectors, values
 
 
+@weak_if_all
 def _abstract(x: ShapedArray, *, subset_by_index: Any, algorithm: Any, **params: Any) -> list:
     check_matrix("eigh", x, square=True)
     *stack, _, n = x.shape

@@ -13,7 +13,13 @@ from covector._ir.avals import ShapedArray
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
 from covector.lax.linalg import _kernels
-from covector.lax.linalg._matrix import batch_in_front, check_matrix, diagonal, real_dtype
+from covector.lax.linalg._matrix import (
+    batch_in_front,
+    check_matrix,
+    diagonal,
+    real_dtype,
+    weak_if_all,
+)
 
 
 def _routine(aval: ShapedArray, real: str, complex: str) -> str:
@@ -39,12 +45,15 @@ def householder_product(a: Any, taus: Any) -> Any:
     return householder_product_p.bind(a, taus)
 
 
+@weak_if_all
 def _abstract_product(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
     name = "householder_product"
     check_matrix(name, a)
     if taus.dtype != a.dtype:
         raise TypeError(f"{name}: a and taus must have one dtype, got {a.dtype}, {taus.dtype}")
-    if taus.ndim < 1 or taus.shape[:-1] != a.shape[:-2]:
+    if taus.ndim < 1:
+        raise TypeError(f"Input 1 to {name} must have rank at least 1, but got shape={taus.shape}")
+    if taus.shape[:-1] != a.shape[:-2]:
         raise ValueError(
             f"{name}: the leading axes of a of shape {a.shape} and of taus of shape {taus.shape} "
             "must be equal"
@@ -55,7 +64,7 @@ def _abstract_product(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
             f"argument's rows and columns, and the first no more columns than rows. Got taus of "
             f"shape {taus.shape} and a of shape {a.shape}."
         )
-    return a.strip_weak_type()
+    return a
 
 
 def _product_of(a: Any, taus: Any, call: Any, routine: str) -> Any:
@@ -114,9 +123,9 @@ def packed_qr(a: Any) -> tuple[Any, Any]:
     return packed, taus
 
 
+@weak_if_all
 def _abstract_geqrf(a: ShapedArray) -> list[ShapedArray]:
     check_matrix("qr", a)
-    a = a.strip_weak_type()
     return [a, a.update(shape=(*a.shape[:-2], min(a.shape[-2:])))]
 
 
@@ -181,9 +190,9 @@ def hessenberg(a: Any) -> list[Any]:
     return list(hessenberg_p.bind(a))
 
 
+@weak_if_all
 def _abstract_hessenberg(a: ShapedArray) -> list[ShapedArray]:
     check_matrix("hessenberg", a, square=True)
-    a = a.strip_weak_type()
     return [a, a.update(shape=(*a.shape[:-2], max(a.shape[-1] - 1, 0)))]
 
 
@@ -231,6 +240,7 @@ def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
     return list(tridiagonal_p.bind(a, lower=bool(lower)))
 
 
+@weak_if_all
 def _abstract_tridiagonal(a: ShapedArray, *, lower: bool) -> list[ShapedArray]:
     check_matrix("tridiagonal", a, square=True)
     *stack, _, n = a.shape
@@ -238,7 +248,7 @@ def _abstract_tridiagonal(a: ShapedArray, *, lower: bool) -> list[ShapedArray]:
         raise ValueError(f"The input to tridiagonal must not be empty. Got shape {a.shape}.")
     real = real_dtype(a.dtype)
     return [
-        a.strip_weak_type(),
+        a,
         ShapedArray((*stack, n), real),
         ShapedArray((*stack, n - 1), real),
         ShapedArray((*stack, n - 1), a.dtype),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from covector import lax
-from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
@@ -23,6 +22,7 @@ from covector.lax.linalg._matrix import (
     product,
     take_rows,
     upper_part,
+    weak_if_all,
 )
 from covector.lax.linalg.triangular import triangular_solve
 
@@ -48,11 +48,12 @@ def lu(x: Any) -> list[Any]:
     return list(lu_p.bind(x))
 
 
+@weak_if_all
 def _abstract(aval: ShapedArray) -> list[ShapedArray]:
     check_matrix("lu", aval)
     *stack, m, n = aval.shape
     integers = ShapedArray((*stack, min(m, n)), _kernels.INT32)
-    return [aval.strip_weak_type(), integers, integers.update(shape=(*stack, m))]
+    return [aval, integers, integers.update(shape=(*stack, m))]
 
 
 def _by_kernel(call: Any, routine: str) -> Any:
@@ -156,11 +157,14 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=int(permutation_size))
 
 
+@weak_if_all
 def _abstract_permutation(aval: ShapedArray, *, permutation_size: int) -> ShapedArray:
     name = "lu_pivots_to_permutation"
-    if not dtypes.is_integer(aval.dtype) or aval.dtype.itemsize != 4:
-        raise TypeError(f"{name}: pivots must be of dtype int32 or uint32, got {aval.dtype}")
-    if aval.ndim < 1 or permutation_size < aval.shape[-1]:
+    if aval.dtype != _kernels.INT32:
+        raise TypeError(f"{name}: pivots must be of dtype int32, got {aval.dtype}")
+    if aval.ndim < 1:
+        raise TypeError(f"{name}: pivots must have at least one axis, got shape {aval.shape}")
+    if permutation_size < aval.shape[-1]:
         raise ValueError(
             f"{name}: permutation_size {permutation_size} must be at least the number of pivots, "
             f"which have shape {aval.shape}"

@@ -28,6 +28,7 @@ from covector.lax.linalg._matrix import (
     take_rows,
     transposed,
     upper_part,
+    weak_if_all,
 )
 from covector.lax.linalg.householder import geqp3, geqrf, householder_product
 from covector.lax.linalg.lu import solver_of
@@ -61,13 +62,13 @@ def qr(
     return tuple(outs)
 
 
+@weak_if_all
 def _abstract(
     x: ShapedArray, *, full_matrices: bool, pivoting: bool, use_magma: Any
 ) -> list[ShapedArray]:
     check_matrix("qr", x)
     *stack, m, n = x.shape
     k = m if full_matrices else min(m, n)
-    x = x.strip_weak_type()
     outs = [x.update(shape=(*stack, m, k)), x.update(shape=(*stack, k, n))]
     return [*outs, ShapedArray((*stack, n), _kernels.INT32)] if pivoting else outs
 

@@ -10,7 +10,7 @@ from covector._ir.avals import ShapedArray
 from covector._trace.primitive import Primitive
 from covector._trace.trace import typeof
 from covector.lax.linalg import _kernels
-from covector.lax.linalg._matrix import batch_in_front, check_matrix
+from covector.lax.linalg._matrix import batch_in_front, check_matrix, weak_if_all
 
 
 def schur(
@@ -47,6 +47,7 @@ def schur(
     )
 
 
+@weak_if_all
 def _abstract_schur(
     x: ShapedArray, *, compute_schur_vectors: bool, sort_eig_vals: bool, select_callable: Any
 ) -> list[ShapedArray]:
@@ -56,7 +57,7 @@ def _abstract_schur(
             "schur: sort_eig_vals=True is not available; reorder the form of the result instead, "
             "for example with scipy.linalg.schur's sort"
         )
-    return [x.strip_weak_type()] * (1 + compute_schur_vectors)
+    return [x] * (1 + compute_schur_vectors)
 
 
 def _gees(x: Any, *, compute_schur_vectors: bool, **params: Any) -> list[Any]:

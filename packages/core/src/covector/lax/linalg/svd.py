@@ -26,6 +26,7 @@ from covector.lax.linalg._matrix import (
     product,
     real_dtype,
     spread,
+    weak_if_all,
 )
 
 
@@ -94,6 +95,7 @@ def svd(
     return u, s, vh
 
 
+@weak_if_all
 def _abstract(
     x: ShapedArray, *, algorithm: Any, compute_uv: bool, full_matrices: bool, subset_by_index: Any
 ) -> list[ShapedArray]:

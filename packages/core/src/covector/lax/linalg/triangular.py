@@ -18,6 +18,7 @@ from covector.lax.linalg._matrix import (
     product,
     transposed,
     upper_part,
+    weak_if_all,
 )
 
 
@@ -67,6 +68,7 @@ def triangular_solve(
     return lax.squeeze(out, (axis,)) if vector else out
 
 
+@weak_if_all
 def _abstract(a: ShapedArray, b: ShapedArray, *, left_side: bool, **params: Any) -> ShapedArray:
     name = "triangular_solve"
     for position, aval in enumerate((a, b)):
@@ -92,7 +94,7 @@ def _abstract(a: ShapedArray, b: ShapedArray, *, left_side: bool, **params: Any)
             f"left_side={left_side}: leading axes must be equal, and b must have as many "
             f"{'rows' if left_side else 'columns'} as a."
         )
-    return b.strip_weak_type()
+    return b
 
 
 def _trsm(

@@ -12,7 +12,7 @@ from covector._trace.primitive import Linear, Primitive
 from covector._trace.trace import typeof
 from covector.lax.elementwise import scale
 from covector.lax.linalg import _kernels
-from covector.lax.linalg._matrix import batch_of_right_sides, check_matrix, spread
+from covector.lax.linalg._matrix import batch_of_right_sides, check_matrix, spread, weak_if_all
 
 _NAMES = ("dl", "d", "du", "b")
 
@@ -42,6 +42,7 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=bool(perturb_singular))
 
 
+@weak_if_all
 def _abstract(
     dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *, perturb_singular: bool
 ) -> ShapedArray:
@@ -58,7 +59,7 @@ def _abstract(
                 f"{name} requires that the leading ndim-1 dimensions of b equal the dimensions of "
                 f"the diagonal arguments, got {word} of shape {aval.shape} and b of shape {b.shape}"
             )
-    return b.strip_weak_type()
+    return b
 
 
 def _gtsv(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool) -> Any:

@@ -19,6 +19,7 @@ from covector.lax.linalg._matrix import (
     lower_part,
     product,
     transposed,
+    weak_if_all,
 )
 
 
@@ -53,6 +54,7 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
     return ormqr_p.bind(a, taus, c, left=bool(left), transpose=bool(transpose))
 
 
+@weak_if_all
 def _abstract_ormqr(
     a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bool, transpose: bool
 ) -> ShapedArray:
@@ -75,7 +77,7 @@ def _abstract_ormqr(
             f"ormqr: c of shape {c.shape} must have as many {'rows' if left else 'columns'} as a "
             f"of shape {a.shape} has rows"
         )
-    return c.strip_weak_type()
+    return c
 
 
 def _ormqr(a: Any, taus: Any, c: Any, **params: Any) -> Any:
@@ -145,6 +147,7 @@ def symmetric_product(
     return out
 
 
+@weak_if_all
 def _abstract_symmetric(
     a: ShapedArray, c: ShapedArray, *, alpha: float, beta: float
 ) -> ShapedArray:
@@ -161,7 +164,7 @@ def _abstract_symmetric(
             "symmetric_product expects a matrix of shape (..., m, n) and a square matrix of shape "
             f"(..., m, m). Got shapes {a.shape} and {c.shape}."
         )
-    return c.strip_weak_type()
+    return c
 
 
 def _symmetric(a: Any, c: Any, *, alpha: float, beta: float) -> Any:
@@ -219,20 +222,26 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
     return cholesky_update_p.bind(r_matrix, w_vector)
 
 
+@weak_if_all
 def _abstract_update(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     for position, aval in enumerate((r, w)):
         _check_real("cholesky_update", aval, position)
+        if aval.ndim < 2 - position:
+            raise TypeError(
+                f"Input {position} to cholesky_update must have rank at least {2 - position}, but "
+                f"got shape={aval.shape}"
+            )
     if r.dtype != w.dtype:
         raise TypeError(
             f"lax.cholesky_update requires arguments to have the same dtypes, got {r.dtype}, "
             f"{w.dtype}"
         )
-    if r.ndim < 2 or r.shape[-1] != r.shape[-2] or w.shape != r.shape[:-1]:
+    if r.shape[-1] != r.shape[-2] or w.shape != r.shape[:-1]:
         raise ValueError(
             "Rank-1 update to Cholesky decomposition takes a square matrix and a vector of the "
             f"same size as input. Got shapes {r.shape} and {w.shape} instead"
         )
-    return r.strip_weak_type()
+    return r
 
 
 def _update(r: Any, w: Any) -> Any:
