@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from covector._api.static_arguments import dynamic_arguments, of_dynamic_arguments
 from covector._api.tracing import argument_avals, argument_name, function_name, stage_function
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Jaxpr, Var
@@ -119,20 +120,12 @@ def _bind_static(
                 f"checkpoint: static_argnums={positions} names a position that the call of "
                 f"{function_name(fun)} with {len(args)} positional arguments does not have."
             )
-    fixed = {i % len(args): args[i % len(args)] for i in positions}
+    fixed = {i % len(args) for i in positions}
     static = {k: v for k, v in kwargs.items() if k in names}
-
-    def function(*dynamic: Any, **others: Any) -> Any:
-        given = iter(dynamic)
-        merged = [fixed[i] if i in fixed else next(given) for i in range(len(args))]
-        return fun(*merged, **static, **others)
-
+    function = of_dynamic_arguments(fun, args, fixed, static)
     function.__name__ = function_name(fun)
-    return (
-        function,
-        tuple([x for i, x in enumerate(args) if i not in fixed]),
-        {k: v for k, v in kwargs.items() if k not in names},
-    )
+    others = {k: v for k, v in kwargs.items() if k not in names}
+    return function, dynamic_arguments(args, fixed), others
 
 
 # --- names ----------------------------------------------------------------------------------------

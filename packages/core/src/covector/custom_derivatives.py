@@ -10,6 +10,7 @@ from typing import Any
 from covector._api.linear import closure_convert as closure_convert
 from covector._api.linear import custom_gradient as custom_gradient
 from covector._api.linear import linear_call as linear_call
+from covector._api.static_arguments import dynamic_arguments, merge_arguments
 from covector._api.tracing import check_outputs, function_name
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
@@ -53,13 +54,12 @@ class _Call:
         self.all_args = args
         self.positions = positions
         self.nondiff = tuple([args[i] for i in sorted(positions)])
-        self.dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
+        self.dynamic = dynamic_arguments(args, positions)
         self.leaves, self.tree = dispatch_registry.flatten(self.dynamic)
         self.out_tree: Any = None
 
     def merge(self, dynamic: Sequence[Any]) -> list[Any]:
-        given = iter(dynamic)
-        return [x if i in self.positions else next(given) for i, x in enumerate(self.all_args)]
+        return merge_arguments(self.all_args, self.positions, dynamic)
 
     def run(self, *leaves: Any) -> list[Any]:
         """The function itself on flat arguments, to flat outputs."""

@@ -6,11 +6,12 @@ The function that is traced constrains its arguments and its results; the compil
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jaxlib._jax as _jaxlib
 
+from covector._api.static_arguments import dynamic_arguments, merge_arguments
 from covector._trace.trace import typeof
 from covector._tree.registry import dispatch_registry
 from covector.lax.sharding_constraint import constrained, shardings_of_leaves
@@ -45,18 +46,14 @@ class ArgumentShardings:
                 "position, too."
             )
         static = self.is_static(len(args))
-        given = iter(constrained(self._dynamic(args), self.arguments, IN))
-        return tuple([x if i in static else next(given) for i, x in enumerate(args)])
-
-    def _dynamic(self, args: Sequence[Any]) -> tuple:
-        static = self.is_static(len(args))
-        return tuple([x for i, x in enumerate(args) if i not in static])
+        dynamic = constrained(dynamic_arguments(args, static), self.arguments, IN)
+        return tuple(merge_arguments(args, static, dynamic))
 
     def check(self, args: tuple) -> None:
         """Raise `ValueError` for an argument that is bound to another place than the given one."""
         if self.arguments is None:
             return
-        leaves, tree = dispatch_registry.flatten(self._dynamic(args))
+        leaves, tree = dispatch_registry.flatten(dynamic_arguments(args, self.is_static(len(args))))
         places = shardings_of_leaves(tree, self.arguments, IN)
         for x, sharding in zip(leaves, places, strict=True):
             bound = isinstance(x, _jaxlib.ArrayImpl) and x._committed

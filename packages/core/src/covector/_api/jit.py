@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 import jaxlib._jax as _jaxlib
 
 from covector._api.float0 import hide_float0
+from covector._api.static_arguments import dynamic_arguments, of_dynamic_arguments
 from covector._api.tracing import (
     Staged,
     argument_avals,
@@ -274,17 +275,10 @@ class _Jit:
                 + ", ".join(f"{w!r} = {v!r:.60} of type {type(v)}" for w, v in bad)
                 + ". Use a hashable value, such as a tuple in place of a list."
             ) from None
-        full = args
         fixed = {n: kwargs[n] for n in names}
-
-        def fun(*dynamic: Any, **named: Any) -> Any:
-            given = iter(dynamic)
-            merged = [x if i in positions else next(given) for i, x in enumerate(full)]
-            return self.fun(*merged, **named, **fixed)
-
-        dynamic_args = tuple([x for i, x in enumerate(args) if i not in positions])
+        fun = of_dynamic_arguments(self.fun, args, positions, fixed)
         dynamic_kwargs = {n: v for n, v in kwargs.items() if n not in fixed}
-        return fun, key, dynamic_args, dynamic_kwargs
+        return fun, key, dynamic_arguments(args, positions), dynamic_kwargs
 
     def _donated(self, args: tuple, kwargs: dict, num_consts: int) -> tuple[bool, ...]:
         """For each input of the program, whether its buffer may be reused."""

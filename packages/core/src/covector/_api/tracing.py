@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import covector._run.array  # noqa: F401  traced values need their operators
 from covector._api.float0 import hide_float0
 from covector._api.shape_dtype_struct import ShapeDtypeStruct
+from covector._api.static_arguments import dynamic_arguments, of_dynamic_arguments
 from covector._config import KeyedState, check_tracer_leaks, debug_key_reuse
 from covector._ir.avals import ShapedArray
 from covector._ir.dtypes import ExtendedDType
@@ -163,16 +164,10 @@ def make_jaxpr(
     @functools.wraps(fun)
     def traced(*args: Any, **kwargs: Any) -> Any:
         positions = {i % len(args) if args else i for i in static}
-        dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
-
-        def with_statics(*values: Any, **named: Any) -> Any:
-            given = iter(values)
-            full = [x if i in positions else next(given) for i, x in enumerate(args)]
-            return fun(*full, **named)
-
-        avals, tree = flatten_abstract(dynamic, kwargs)
+        function = of_dynamic_arguments(fun, args, positions)
+        avals, tree = flatten_abstract(dynamic_arguments(args, positions), kwargs)
         with named_axes(axis_env or ()):
-            staged = stage_function(with_statics, tree, avals, name=function_name(fun))
+            staged = stage_function(function, tree, avals, name=function_name(fun))
         closed = ClosedJaxpr(staged.jaxpr, staged.consts)
         if return_shape:
             return closed, _shapes(staged)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jaxlib._jax as _jaxlib
+from covector._api.static_arguments import dynamic_arguments, of_dynamic_arguments
 from covector._api.tracing import (
     argument_avals,
     argument_name,
@@ -241,20 +242,13 @@ class _Pmap:
                 f"was called with only {count} positional arguments. All static broadcasted "
                 "arguments must be passed positionally."
             )
-        static = sorted({i % count for i in self.static})
-        dynamic = [i for i in range(count) if i not in static]
+        static = {i % count for i in self.static}
         in_axes = self.in_axes
         if isinstance(in_axes, tuple):
-            in_axes = tuple([in_axes[i] for i in dynamic if i < len(in_axes)])
-
-        def fun(*given: Any, **kwargs: Any) -> Any:
-            merged = list(args)
-            for i, x in zip(dynamic, given, strict=True):
-                merged[i] = x
-            return self.fun(*merged, **kwargs)
-
-        key = tuple([(i, type(args[i]), args[i]) for i in static])
-        return fun, key, tuple([args[i] for i in dynamic]), in_axes
+            in_axes = dynamic_arguments(in_axes, static)
+        fun = of_dynamic_arguments(self.fun, args, static)
+        key = tuple([(i, type(args[i]), args[i]) for i in sorted(static)])
+        return fun, key, dynamic_arguments(args, static), in_axes
 
     def _mapped_size(
         self, tree: Any, avals: Sequence[Any], dims: Sequence[int | None]
