@@ -144,6 +144,17 @@ def test_points_of_a_ball_are_spread_evenly(oracle):
     assert stats.kstest(sample[:, 0] / radius, stats.uniform(-1, 2).cdf).pvalue > 0.001
 
 
+def test_points_of_balls_of_several_norms():
+    """Of which the oracle mixes up those with several numbers ``p``."""
+    key, p = random.key(1), np.array([1, 4], np.float32)
+    points = random.ball(key, 3, p, (5, 2))
+    for i in range(2):
+        alone = random.ball(key, 3, p[i], (5, 2))
+        np.testing.assert_array_equal(points[:, i], alone[:, i])
+    with pytest.raises(ValueError, match=r"ball: p must broadcast to the result's shape \(\)"):
+        random.ball(key, 3, p)
+
+
 def test_multinomial_counts_add_up(oracle):
     sample = drawn(oracle, VECTORS[2])
     assert (sample.sum(2) == [5, 100]).all()

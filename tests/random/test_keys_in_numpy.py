@@ -54,6 +54,12 @@ NUMPY = [
     "jnp.not_equal(KS, K)",
     "jnp.select([jnp.array(True)], [K], random.key(2))",
     "jnp.choose(jnp.array(0), [K, random.key(2)])",
+    "jnp.diagflat(KS)",
+    "jnp.triu(KSS)",
+    "jnp.tril(KSS, 1)",
+    "jnp.compress(np.array([True, False, True]), KS)",
+    "jnp.compress(np.array([True, False, True]), KSS, axis=1)",
+    "jnp.extract(np.array([True, False, True]), KS)",
     "jnp.delete(KS, 0)",
     "jnp.insert(KS, 0, K)",
     "jnp.vectorize(random.bits)(KS)",
@@ -63,6 +69,8 @@ NUMPY = [
     "KS.at[jnp.array([0, 1])].set(KS[1:])",
     "KSS.at[..., 0].set(KS[:2])",
     "KS.at[5].get(mode='fill')",
+    "KS.at[1:].apply(lambda k: k)",
+    "+K",
 ]
 LAX = [
     "lax.broadcast_in_dim(KS, (2, 3), (1,))",
@@ -134,6 +142,10 @@ def test_descriptions(oracle):
 
 
 ERRORS = [
+    "jnp.any(KS)",
+    "jnp.trace(KSS)",
+    "KS.at[0].add(K)",
+    "lax.cond(True, random.key_data, lambda k: k, K)",
     "jnp.sum(KS)",
     "jnp.sort(KS)",
     "jnp.stack([KS, jnp.zeros(3, jnp.uint32)])",
@@ -154,6 +166,26 @@ def test_errors(snippet):
     [case] = cases([snippet])
     with pytest.raises((TypeError, ValueError), match=r"key<fry>|PRNGKeyArray"):
         eval(case.snippet, {"jnp": jnp, "lax": lax, "random": random, "np": np})
+
+
+def test_diagonals():
+    """Which the oracle's compiler refuses."""
+    keys = random.split(random.key(1), 3)
+    matrix = jnp.diag(keys)
+    assert bool((jnp.diag(matrix) == keys).all())
+    assert bool((jnp.diagonal(matrix, 1) == random.wrap_key_data(np.zeros(2, np.uint32))).all())
+
+
+def test_a_function_of_some_keys():
+    keys = random.split(random.key(1), (2, 3))
+    drawn = keys.at[:, 1:].apply(lambda key: random.fold_in(key, 7))
+    assert bool((drawn[:, 0] == keys[:, 0]).all())
+    assert bool((drawn[1, 2] == random.fold_in(keys[1, 2], 7)).all())
+    assert bool(keys.at[0, 0].apply(random.clone)[0, 0] == keys[0, 0])
+
+
+def test_a_list_is_no_index(oracle):
+    oracle.compare_error("random.split(random.key(1), 3)[[0, 1]]")
 
 
 def test_moving_keys_with_several_words(oracle):

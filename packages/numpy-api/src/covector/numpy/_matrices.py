@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from covector import lax
 from covector._api.jit import library_function
+from covector._ir import dtypes
 from covector._trace.trace import staging_state, typeof
 from covector.errors import ShapeError
 from covector.numpy import _reductions
@@ -129,7 +130,12 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Any:
     if len(shape) < 2:
         raise ShapeError(f"{name}: m must have at least two axes, got shape {shape}.")
     mask = _offset_mask(shape, k, "ge" if lower else "le")
-    return lax.select(mask, m, broadcast_to_shape(zero(typeof(m).dtype), shape))
+    return lax.select(mask, m, broadcast_to_shape(_nothing(typeof(m).dtype), shape))
+
+
+def _nothing(dtype: Any) -> Any:
+    """The scalar 0 of a dtype, or the random key whose words are 0."""
+    return lax.full((), 0, dtype) if isinstance(dtype, dtypes.ExtendedDType) else zero(dtype)
 
 
 # --- diagonals -----------------------------------------------------------------------------------
@@ -163,7 +169,7 @@ def _diagonal(a: Any, *, offset: int, axis1: int, axis2: int) -> Any:
         return lax.reshape(x, (*batch, 0))
     flat = lax.reshape(x, (*batch, count * count))
     padding = [(0, 0, 0)] * len(batch) + [(0, count, 0)]
-    flat = lax.pad(flat, zero(typeof(x).dtype), padding)
+    flat = lax.pad(flat, _nothing(typeof(x).dtype), padding)
     table = lax.reshape(flat, (*batch, count, count + 1))
     return lax.squeeze(
         lax.slice(table, [0] * (len(batch) + 2), [*batch, count, 1]), [len(batch) + 1]
@@ -199,7 +205,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
 @library_function(static_argnames="k")
 def _diagonal_matrix(v: Any, *, k: int) -> Any:
     n = typeof(v).shape[0] + abs(k)
-    padded = lax.pad(v, zero(typeof(v).dtype), [(max(-k, 0), max(k, 0), 0)])
+    padded = lax.pad(v, _nothing(typeof(v).dtype), [(max(-k, 0), max(k, 0), 0)])
     rows = lax.broadcast_in_dim(padded, (n, n), (0,))
     nothing = lax.full((n, n), 0, typeof(v).dtype)
     return lax.select(_offset_mask((n, n), k, "eq"), rows, nothing)

@@ -9,7 +9,7 @@ the leading axes of the plain array: that is all that indexing, reshaping and ma
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import index as as_index
 from typing import Any
 
@@ -17,6 +17,7 @@ import jaxlib._jax as _jaxlib
 import numpy as np
 from covector import lax
 from covector._api.device import device_put
+from covector._api.vmap import vmap
 from covector._config import debug_key_reuse
 from covector._ir.avals import ShapedArray
 from covector._ir.dtypes import float0
@@ -197,6 +198,8 @@ class PRNGKeyArray(Array):
 
     def _base_index(self, index: Any) -> tuple:
         """An index of the keys as one of the plain array."""
+        if type(index) is list:
+            return self._base_array[index]  # an error, as for all arrays
         items = index if type(index) is tuple else (index,)
         taken = sum([_axes_taken(item) for item in items])
         if taken > self.ndim:
@@ -241,6 +244,9 @@ class PRNGKeyArray(Array):
             "the same implementation. Compare their data with covector.random.key_data."
         )
 
+    def __pos__(self) -> PRNGKeyArray:
+        return self
+
     # -- conversions that keys do not have --------------------------------------------------------
 
     def __bool__(self) -> bool:
@@ -267,6 +273,8 @@ class PRNGKeyArray(Array):
 
     def __repr__(self) -> str:
         base = self._base_array
+        if not hasattr(base, "shape"):  # what a transformation put there
+            return f"keys of dtype {self.dtype}"
         if isinstance(base, (ArrayImpl, np.ndarray)):
             deleted = isinstance(base, ArrayImpl) and base.is_deleted()
             shown = "(deleted)" if deleted else str(base)
@@ -290,7 +298,7 @@ class KeyUpdate:
 
 
 class KeyUpdateRef:
-    """``keys.at[index]``: of the methods that arrays have here, `get` and `set`."""
+    """``keys.at[index]``: of the methods that arrays have here, `get`, `set` and `apply`."""
 
     __slots__ = ("keys", "place")
 
@@ -314,6 +322,26 @@ class KeyUpdateRef:
                 f"{typeof(values).str_short()}."
             )
         return self.keys._with(self.place.set(values._base_array, **options))
+
+    def apply(self, func: Callable[[Any], Any], **options: Any) -> PRNGKeyArray:
+        """The keys with those at the index replaced by what ``func`` makes of each."""
+        keys = self.get()
+        made = vmap(func)(keys.ravel()).reshape(keys.shape) if keys.ndim else func(keys)
+        return self.set(made, **options)
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def update(self: KeyUpdateRef, *values: Any, **options: Any) -> Any:
+        raise TypeError(
+            f"keys.at[...].{name}: keys of dtype {self.keys.dtype} take no part in arithmetic. Use "
+            "set, get or apply."
+        )
+
+    return update
+
+
+for _name in ("add", "subtract", "mul", "multiply", "divide", "power", "min", "max"):
+    setattr(KeyUpdateRef, _name, _refused(_name))
 
 
 def _equal_keys(first: Any, second: Any, num_word_axes: int) -> Any:

@@ -12,10 +12,17 @@ from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
 from covector.lax.filling import place
-from covector.random._arguments import array_of, float_dtype, shape_of, single_key
+from covector.random._arguments import (
+    array_of,
+    check_parameters,
+    float_dtype,
+    shape_of,
+    single_key,
+)
 from covector.random._from_gamma import draw_generalized
 from covector.random._implementation import KeyImplementation, Shape
 from covector.random._sampling import Source, batch_shape, check_real, scalar, total
+from covector.random._uniform import broadcast_parameter
 
 # --- multivariate_normal --------------------------------------------------------------------------
 
@@ -231,14 +238,15 @@ def ball(
     Args:
       key: a typed key, or a plain one of shape ``(2,)``.
       d: the number of dimensions.
-      p: a positive number.
-      shape: of the result without its last axis, which has size ``d``.
+      p: positive numbers: of all points, or one for each (`jax.random` takes some of these arrays
+        for the norms of components).
+      shape: of the result without its last axis, which has size ``d``; ``p`` broadcasts to it.
       dtype: a floating-point type.
 
     Raises:
-      TypeError: ``key`` is no key, ``shape`` no sequence of integers, ``d`` no integer, or ``p`` no
-        scalar.
-      ValueError: ``dtype`` is no floating-point type, or ``d`` is negative.
+      TypeError: ``key`` is no key, ``shape`` no sequence of integers, or ``d`` no integer.
+      ValueError: ``dtype`` is no floating-point type, ``d`` is negative, or ``p`` does not
+        broadcast to ``shape``.
 
     Source: F. Barthe, O. Guédon, S. Mendelson, A. Naor, "A probabilistic approach to the geometry
     of the l_p^n ball" (2005).
@@ -251,8 +259,7 @@ def ball(
     shape, dtype, d = shape_of("ball", shape), float_dtype("ball", dtype), operator.index(d)
     if d < 0:
         raise ShapeError(f"ball: d must not be negative, got {d}.")
-    if typeof(array_of("ball", "p", p)).shape:
-        raise ShapeError(f"ball: p must be a scalar, but has shape {typeof(p).shape}.")
+    check_parameters("ball", shape, p=p)
     check_real("ball", "p", p)
     return place(_ball(data, p, implementation, (*shape, d), dtype), out_sharding)
 
@@ -262,10 +269,11 @@ def _ball(
     data: Any, p: Any, implementation: KeyImplementation, shape: Shape, dtype: np.dtype
 ) -> Any:
     first, second = Source(data, implementation).split()
-    p = lax.convert_element_type(p, dtype)
-    vectors = draw_generalized(first, shape, dtype, p)
-    outside = second.exponential(shape[:-1], dtype)
     axis = len(shape) - 1
-    size = total(lax.pow(lax.abs(vectors), p), axis)
+    p = broadcast_parameter(lax.convert_element_type(p, dtype), shape[:-1])
+    each = lax.broadcast_in_dim(p, shape, range(axis)) if typeof(p).ndim else p
+    vectors = draw_generalized(first, shape, dtype, each)
+    outside = second.exponential(shape[:-1], dtype)
+    size = total(lax.pow(lax.abs(vectors), each), axis)
     norm = lax.pow(lax.add(size, outside), lax.div(scalar(1, dtype), p))
     return lax.div(vectors, lax.broadcast_in_dim(norm, shape, range(axis)))
