@@ -250,6 +250,12 @@ def conv_transpose(
     numbers = conv_dimension_numbers(typeof(lhs).shape, rhs_shape, dimension_numbers)
     kernel = [rhs_shape[i] for i in numbers.rhs_spec[2:]]
     dilation = (1,) * len(kernel) if rhs_dilation is None else tuple(map(index, rhs_dilation))
+    for word, given in (("strides", strides), ("rhs_dilation", dilation)):
+        if len(given) != len(kernel):
+            raise ShapeError(
+                f"conv_transpose: {word} must have one entry for each of the {len(kernel)} spatial "
+                f"axes of rhs (of shape {rhs_shape}), got {tuple(given)}."
+            )
     windows = [dilated_size(k, d) for k, d in zip(kernel, dilation, strict=True)]
     if isinstance(padding, str) and padding in ("SAME", "VALID"):
         pads = [conv_transpose_pads(k, s, padding) for k, s in zip(windows, strides, strict=True)]

@@ -60,6 +60,8 @@ def reduce(
     axes = int_tuple("reduce", "dimensions", dimensions)
     avals = [typeof(x) for x in leaves]
     inits = [as_init("reduce", x, a) for x, a in zip(inits, avals, strict=True)]
+    if avals:
+        reduced_shape("reduce", avals[0], axes)  # in the name of what was called
     scalars = [a.update(shape=(), weak_type=False) for a in avals]
     jaxpr = stage_computation("reduce", computation, tree, scalars)
     operation = named_reduction(jaxpr, inits, avals)

@@ -25,6 +25,7 @@ from covector.errors import ShapeError
 from covector.lax._axes import canonical_axis
 from covector.lax._region import lower_with_region
 from covector.lax.compare import eq_to_p, lt_to_p
+from covector.lax.filling import full_of
 from covector.lax.gather import GatherDimensionNumbers, gather
 from covector.lax.shape import expand_dims, move_axis
 from covector.lax.sort_keys import Packing, decode, encode, stored_dtype
@@ -149,6 +150,8 @@ def _bring_together(axis: Any, args: list, dims: tuple) -> tuple[list, int]:
 
 def reordered(x: Any, order: Any, axis: int, *, may_repeat: bool = False) -> Any:
     """``x`` with its elements along ``axis`` in ``order``, which has the same rank."""
+    if typeof(order).size == 0:
+        return full_of(typeof(x).update(shape=typeof(order).shape), 0)
     others = tuple([i for i in range(typeof(x).ndim) if i != axis])
     numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
     indices = expand_dims(order, (typeof(order).ndim,))

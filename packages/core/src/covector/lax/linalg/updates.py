@@ -238,7 +238,7 @@ def _abstract_update(r: ShapedArray, w: ShapedArray) -> ShapedArray:
         )
     if r.shape[-1] != r.shape[-2] or w.shape != r.shape[:-1]:
         raise ValueError(
-            "Rank-1 update to Cholesky decomposition takes a square matrix and a vector of the "
+            "cholesky_update: a rank-1 update takes a square matrix and a vector of the "
             f"same size as input. Got shapes {r.shape} and {w.shape} instead"
         )
     return r
