@@ -531,3 +531,13 @@ def test_bit_shifts_beyond_the_width():
 def test_what_is_refused(call):
     with pytest.raises((TypeError, ValueError)):
         call()
+
+
+@pytest.mark.parametrize(
+    "name", ["expand_dims", "flip", "roll", "sum", "argmax", "std", "stack", "all"]
+)
+def test_an_axis_out_of_bounds_is_an_index_error_too(name):
+    x = [jnp.ones(2)] * 2 if name == "stack" else jnp.ones(2)
+    shift = (1,) if name == "roll" else ()
+    with pytest.raises(IndexError, match="axis 5 is out of bounds"):
+        getattr(jnp, name)(x, *shift, axis=5)

@@ -11,7 +11,7 @@ from covector._api.device import device_put
 from covector._ir import dtypes
 from covector._ir.avals import ShapedArray
 from covector._run import client
-from covector._run.array import ArrayImpl
+from covector._run.array import Array
 from covector._run.transfer import put_on_device
 from covector._trace.trace import check_fits_32_bits
 
@@ -34,7 +34,7 @@ def is_supported_dtype(dtype: Any) -> bool:
     return np.dtype(dtype).name in _SUPPORTED.split()
 
 
-def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> ArrayImpl:
+def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Array:
     """The elements of another library's array, in its own memory where that can be.
 
     The other library must not change that memory afterwards; ask for ``copy=True`` if it does.

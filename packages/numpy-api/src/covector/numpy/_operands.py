@@ -114,7 +114,10 @@ def canonical_axis(axis: Any, ndim: int, name: str = "axis") -> int:
     """One axis, counted from the front."""
     number = known_axis(axis, name)
     if not -ndim <= number < ndim:
-        raise ValueError(f"{name} {number} is out of bounds for array of dimension {ndim}")
+        # As in NumPy, a ValueError and an IndexError.
+        raise np.exceptions.AxisError(
+            f"{name} {number} is out of bounds for array of dimension {ndim}"
+        )
     return number % ndim
 
 
