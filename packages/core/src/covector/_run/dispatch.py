@@ -154,8 +154,9 @@ def _run_equations(jaxpr: Jaxpr, *args: Any) -> list[Any]:
     from covector._transform.jvp import is_whole, run_equations
 
     eqn = jaxpr.eqns[0]
-    if len(jaxpr.eqns) == 1 and is_whole(jaxpr):
-        return [eqn.primitive.evaluate(*args, **eqn.params)]
+    evaluate = eqn.primitive.evaluate
+    if evaluate is not None and len(jaxpr.eqns) == 1 and is_whole(jaxpr):
+        return [evaluate(*args, **eqn.params)]
     return run_equations(jaxpr, args, EVAL)
 
 

@@ -87,8 +87,8 @@ def argsort(
     places = lax.broadcasted_iota(dtype, typeof(a).shape, along)
     if descending:  # sort backwards, and reverse, so that equal elements keep their order
         a, places = lax.rev(a, (along,)), lax.rev(places, (along,))
-    order: Any = lax.sort((a, places), dimension=along, is_stable=bool(stable), num_keys=1)[1]
-    return lax.rev(order, (along,)) if descending else order
+    found: Any = lax.sort((a, places), dimension=along, is_stable=bool(stable), num_keys=1)[1]
+    return lax.rev(found, (along,)) if descending else found
 
 
 @library_function(static_argnames=("axis", "batch_size"))
