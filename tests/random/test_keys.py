@@ -81,6 +81,7 @@ def test_a_key_is_a_leaf_for_users_and_an_array_for_programs():
     assert covector.tree.leaves([key]) == [key]
     program = covector.make_jaxpr(random.bits)(key)
     assert [str(aval) for aval in program.in_avals] == ["u32[2]"]
+    assert str(program).startswith("{ lambda ; a:key<fry>[]. let\n")
 
 
 def test_what_importing_loads():

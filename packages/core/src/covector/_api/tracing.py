@@ -168,7 +168,9 @@ def make_jaxpr(
         avals, tree = flatten_abstract(dynamic_arguments(args, positions), kwargs)
         with named_axes(axis_env or ()):
             staged = stage_function(function, tree, avals, name=function_name(fun))
-        closed = ClosedJaxpr(staged.jaxpr, staged.consts)
+        seen = registry.flatten(tree.unflatten(avals))[0]  # typed keys in one piece
+        types = [getattr(x, "aval", x) for x in seen]
+        closed = ClosedJaxpr(staged.jaxpr, staged.consts, types)
         if return_shape:
             return closed, _shapes(staged)
         return closed

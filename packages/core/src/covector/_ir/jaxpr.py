@@ -205,13 +205,20 @@ class Jaxpr:
 
 
 class ClosedJaxpr:
-    """A program with the values of its leading inputs: what `covector.make_jaxpr` returns."""
+    """A program with the values of its leading inputs: what `covector.make_jaxpr` returns.
 
-    __slots__ = ("consts", "jaxpr")
+    ``in_types`` are the types of the other inputs as users see them: a program takes the words of
+    a typed key, but ``key<fry>[]`` is what it prints.
+    """
 
-    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
+    __slots__ = ("consts", "in_types", "jaxpr")
+
+    def __init__(
+        self, jaxpr: Jaxpr, consts: Sequence[Any] = (), in_types: Sequence[ShapedArray] = ()
+    ):
         self.jaxpr = jaxpr
         self.consts = list(consts)
+        self.in_types = tuple(in_types)
 
     literals = property(lambda self: self.consts)
     eqns = property(lambda self: self.jaxpr.eqns)
@@ -222,7 +229,7 @@ class ClosedJaxpr:
     def __repr__(self) -> str:
         from covector._ir.printer import jaxpr_to_string
 
-        return jaxpr_to_string(self.jaxpr, num_consts=len(self.consts))
+        return jaxpr_to_string(self.jaxpr, len(self.consts), in_types=self.in_types)
 
 
 def _union_effects(eqns: Iterable[Equation]) -> frozenset:

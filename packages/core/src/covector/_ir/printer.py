@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,8 @@ class _Names:
             self.of[atom] = variable_name(len(self.of))
         return self.of[atom]
 
-    def typed(self, var: Any) -> str:
-        return f"{self(var)}:{var.aval.str_short()}"
+    def typed(self, var: Any, aval: ShapedArray | None = None) -> str:
+        return f"{self(var)}:{(var.aval if aval is None else aval).str_short()}"
 
 
 def literal_to_string(literal: Literal) -> str:
@@ -42,11 +43,14 @@ def literal_to_string(literal: Literal) -> str:
     return f"{text}:{literal.aval.str_short()}"
 
 
-def jaxpr_to_string(jaxpr: Jaxpr, num_consts: int = 0, indent: int = 0) -> str:
-    """The whole program, an equation a line."""
+def jaxpr_to_string(
+    jaxpr: Jaxpr, num_consts: int = 0, indent: int = 0, in_types: Sequence[ShapedArray] = ()
+) -> str:
+    """The whole program, an equation a line; ``in_types`` are shown for its inputs, if given."""
     names = _Names()
     consts = " ".join(names.typed(v) for v in jaxpr.invars[:num_consts])
-    inputs = " ".join(names.typed(v) for v in jaxpr.invars[num_consts:])
+    arguments = jaxpr.invars[num_consts:]
+    inputs = " ".join(map(names.typed, arguments, in_types or [v.aval for v in arguments]))
     pad = " " * indent
     lines = [f"{{ lambda {consts}{' ' if consts else ''}; {inputs}. let"]
     for eqn in jaxpr.eqns:
