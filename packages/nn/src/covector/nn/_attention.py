@@ -136,7 +136,9 @@ def _scores(query: Any, key: Any) -> Any:
     groups = key.shape[2]
     # The query heads that share a key head are rows of one matrix.
     rows = query.reshape(batches, queries, groups, heads // groups, features)
-    rows = rows.transpose(0, 2, 3, 1, 4).reshape(batches, groups, -1, features)
+    rows = rows.transpose(0, 2, 3, 1, 4).reshape(
+        batches, groups, heads // groups * queries, features
+    )
     wide = dtypes.promote_types(query.dtype, np.float32)
     out = lax.dot_general(rows, key, (((3,), (3,)), ((0, 1), (0, 2))), preferred_element_type=wide)
     return out.reshape(batches, heads, queries, key.shape[1])
@@ -146,7 +148,7 @@ def _weighed(weights: Any, value: Any, shape: tuple[int, ...]) -> Any:
     """The sums of values, each times its share."""
     batches, queries, heads, features = shape
     groups = value.shape[2]
-    rows = weights.reshape(batches, groups, -1, value.shape[1])
+    rows = weights.reshape(batches, groups, heads // groups * queries, value.shape[1])
     out = lax.dot_general(rows, value, (((3,), (1,)), ((0, 1), (0, 2))))
     out = out.reshape(batches, groups, heads // groups, queries, features)
     return out.transpose(0, 3, 1, 2, 4).reshape(shape)

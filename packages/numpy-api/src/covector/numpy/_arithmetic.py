@@ -337,11 +337,18 @@ def _to_even(x: Any) -> Any:
 
 
 def _promote_rint(name: str, x: Any) -> list[Any]:
+    """Integers of any width become the default floating-point type."""
     check_arraylike(name, x)
-    dtype = typeof(x).dtype
-    if dtypes.is_inexact(dtype):
+    if dtypes.is_inexact(typeof(x).dtype):
         return [x]
-    return [lax.convert_element_type(x, dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype)))]
+    return [lax.convert_element_type(x, dtypes.canonicalize_dtype("float64"))]
+
+
+def _promote_real(name: str, x: Any) -> list[Any]:
+    (x,) = promote_inexact(name, x)
+    if dtypes.is_complex(typeof(x).dtype):
+        raise TypeError(f"{name}: complex numbers are not supported; abs takes them.")
+    return [x]
 
 
 abs = unary(
@@ -352,7 +359,10 @@ absolute = unary(
     "absolute", _unless_boolean(_absolute), "The absolute value, elementwise. See `abs`.",
     ("absolute(-2)", "2"), keep,
 )  # fmt: skip
-fabs = unary("fabs", "abs", "The absolute value as a floating-point number.", ("fabs(-2)", "2.0"))
+fabs = unary(
+    "fabs", "abs", "The absolute value of real numbers as a floating-point number.",
+    ("fabs(-2)", "2.0"), _promote_real,
+)  # fmt: skip
 sign = unary(
     "sign", _sign, "-1, 0 or 1 by the sign of each element; of complex numbers, x / abs(x).",
     ("sign(jnp.array([-2.5, 0, 3]))", "[-1.  0.  1.]"), keep,
@@ -521,7 +531,7 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     >>> print(jnp.angle(1j, deg=True))
     90.0
     """
-    (z,) = promote_inexact("angle", z)
+    (z,) = _promote_rint("angle", z)
     if dtypes.is_complex(typeof(z).dtype):
         result = lax.atan2(lax.imag(z), lax.real(z))
     else:
@@ -598,6 +608,8 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if not dtypes.is_integer(typeof(x2).dtype):
         raise ValueError(f"ldexp: x2 must be integers, got dtype {typeof(x2).dtype}.")
     (x1,) = promote_dtypes_inexact(x1)
+    if dtypes.is_complex(typeof(x1).dtype):
+        raise ValueError(f"ldexp: x1 must be real numbers, got dtype {typeof(x1).dtype}.")
     x1, x2 = _operands.broadcast("ldexp", x1, x2)
     dtype = typeof(x1).dtype
     # In two steps, so that 2**x2 itself does not overflow where the result does not.
@@ -671,7 +683,8 @@ def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 
 def _integers(name: str, x1: Any, x2: Any) -> list[Any]:
-    x1, x2 = promote_numeric(name, x1, x2)
+    check_arraylike(name, x1, x2)
+    x1, x2 = _operands.promote_dtypes(x1, x2)
     if not dtypes.is_integer(typeof(x1).dtype):
         raise ValueError(f"{name}: the arguments must be integers, got {typeof(x1).dtype}.")
     shape = _operands.common_shape(name, typeof(x1).shape, typeof(x2).shape)

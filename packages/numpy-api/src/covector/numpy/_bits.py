@@ -108,7 +108,7 @@ def spacing(x: ArrayLike, /) -> Array:
     (x,) = promote_inexact("spacing", x)
     dtype = typeof(x).dtype
     if dtypes.is_complex(dtype):
-        raise TypeError("spacing: complex numbers are not supported.")
+        raise ValueError("spacing: complex numbers are not supported.")
     x = lax.convert_element_type(x, dtype)
     away = where(lax.lt(x, scalar(0, dtype)), -np.inf, np.inf).astype(dtype)
     step = lax.sub(lax.nextafter(x, away), x)

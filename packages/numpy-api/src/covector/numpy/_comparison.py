@@ -70,7 +70,9 @@ greater_equal = binary(
 
 
 def _promote_to_boolean(name: str, *operands: Any) -> list[Any]:
+    """Whether each is nonzero. In strict mode operands of unlike dtypes are refused here, too."""
     check_arraylike(name, *operands)
+    _operands.common_type(*operands)
     return _operands.broadcast(name, *[as_boolean(x) for x in operands])
 
 
@@ -319,10 +321,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """
     from covector.numpy._creation import asarray
 
-    try:
-        a1, a2 = asarray(a1), asarray(a2)
-    except (TypeError, ValueError):
-        return asarray(False)
+    a1, a2 = asarray(a1), asarray(a2)
     if typeof(a1).shape != typeof(a2).shape:
         return asarray(False)
     return _array_equal(a1, a2, equal_nan=equal_nan)
@@ -336,10 +335,10 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """
     from covector.numpy._creation import asarray
 
+    a1, a2 = asarray(a1), asarray(a2)
     try:
-        a1, a2 = asarray(a1), asarray(a2)
         np.broadcast_shapes(typeof(a1).shape, typeof(a2).shape)
-    except (TypeError, ValueError):
+    except ValueError:
         return asarray(False)
     return _array_equal(a1, a2, equal_nan=False)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import jaxlib._jax as _jaxlib
@@ -597,7 +598,7 @@ def geomspace(
     [ 1.  2.  4.  8. 16.]
     """
     dtype = requested_dtype(dtype, "geomspace")
-    points = _geomspace(start, stop, num=int(num), endpoint=bool(endpoint), axis=int(axis))
+    points = _geomspace(start, stop, num=int(num), endpoint=bool(endpoint), axis=index(axis))
     return points if dtype is None else convert(points, dtype)
 
 

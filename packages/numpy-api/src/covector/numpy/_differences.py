@@ -24,6 +24,7 @@ from covector.numpy._operands import (
     canonical_axes,
     canonical_axis,
     check_arraylike,
+    common_shape,
     promote_dtypes,
     promote_dtypes_inexact,
     scalar,
@@ -188,8 +189,11 @@ def _trapezoid(y: Any, x: Any, dx: Any, *, axis: int) -> Any:
     earlier = lax.slice_in_dim(y, 0, n - 1, axis=axis)
     sums = lax.add(later, earlier)
     if x is not None:
+        if typeof(other).ndim == 0:
+            raise ShapeError("trapezoid: x must be the coordinates of the samples, got a scalar.")
         widths = _neighbours(other, axis=axis if typeof(other).ndim > 1 else 0)
         if typeof(widths).ndim == 1:
+            common_shape("trapezoid", typeof(widths).shape, typeof(sums).shape[axis : axis + 1])
             widths = lax.broadcast_in_dim(widths, typeof(sums).shape, (axis,))
         other = widths
     half = scalar(0.5, typeof(y).dtype)
@@ -228,10 +232,12 @@ def _interp(
     x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any, *, extrapolate: tuple[bool, bool]
 ) -> Any:
     check_arraylike("interp", x, xp, fp)
-    if typeof(xp).ndim != 1 or typeof(xp).shape != typeof(fp).shape:
+    if any(dtypes.is_complex(typeof(v).dtype) for v in (x, xp)):
+        raise ValueError("interp: x and xp must be real numbers, which have an order.")
+    if typeof(xp).ndim != 1 or typeof(xp).shape != typeof(fp).shape or not typeof(xp).size:
         raise ShapeError(
-            f"interp: xp and fp must be vectors of one size, got shapes {typeof(xp).shape} and "
-            f"{typeof(fp).shape}."
+            f"interp: xp and fp must be vectors of one size, not empty, got shapes "
+            f"{typeof(xp).shape} and {typeof(fp).shape}."
         )
     x, xp = promote_dtypes_inexact(x, xp)
     (fp,) = promote_dtypes_inexact(fp)
@@ -278,9 +284,13 @@ def unwrap(
     """
     check_arraylike("unwrap", p, period)
     p, length = promote_dtypes(p, period)
+    if dtypes.is_complex(typeof(p).dtype):
+        raise ValueError("unwrap: p must be real numbers, got complex ones.")
     integers = dtypes.is_integer(typeof(p).dtype)
     half = length // 2 if integers else length / 2
     axis = canonical_axis(axis, typeof(p).ndim)
+    if not typeof(p).size:
+        return p
     steps = _neighbours(p, axis=axis)
     moved = remainder(steps + half, length) - half
     at_edge = (moved == -half) & (steps > 0)

@@ -13,6 +13,7 @@ from typing import Any
 
 from covector import lax
 from covector._api.jit import library_function
+from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.errors import ShapeError
 from covector.numpy._operands import (
@@ -263,7 +264,8 @@ def _diagonals(x: Any, term: str) -> tuple[Any, str]:
 
 def _summed(x: Any, term: str, kept: str) -> tuple[Any, str]:
     axes = [i for i, c in enumerate(term) if c not in kept]
-    return lax.reduce_sum(x, axes) if axes else x, "".join([c for c in term if c in kept])
+    reduce = lax.reduce_or if dtypes.is_bool(typeof(x).dtype) else lax.reduce_sum
+    return reduce(x, axes) if axes else x, "".join([c for c in term if c in kept])
 
 
 def _two(x: Any, y: Any, x_term: str, y_term: str, result: str, precision: Any, dtype: Any) -> Any:

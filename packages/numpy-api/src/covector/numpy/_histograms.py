@@ -46,10 +46,10 @@ def bincount(
     [1 2 0 1]
     """
     check_arraylike("bincount", x, *([] if weights is None else [weights]))
-    if typeof(x).ndim != 1:
-        raise ValueError(f"bincount: x must be a vector, got shape {typeof(x).shape}.")
     if not (dtypes.is_integer(typeof(x).dtype) or dtypes.is_bool(typeof(x).dtype)):
         raise TypeError(f"bincount: x must be integers, got {typeof(x).dtype}.")
+    if typeof(x).ndim != 1:
+        raise ValueError(f"bincount: x must be a vector, got shape {typeof(x).shape}.")
     if weights is not None and typeof(weights).shape != typeof(x).shape:
         raise ShapeError(
             f"bincount: weights of shape {typeof(weights).shape} must have x's, {typeof(x).shape}."
@@ -151,7 +151,8 @@ def _bin_of(x: Any, edges: Any, even: bool) -> Any:
 
 
 def _search_bins(x: Any, edges: Any) -> Any:
-    return lax.min(searchsorted(edges, x, side="right") - 1, np.int32(typeof(edges).shape[0] - 2))
+    place = searchsorted(edges, x, side="right").astype(np.int32)
+    return lax.min(place - 1, np.int32(typeof(edges).shape[0] - 2))
 
 
 def _search_even_bins(x: Any, edges: Any) -> Any:
@@ -162,7 +163,7 @@ def _search_even_bins(x: Any, edges: Any) -> Any:
     """
     last = typeof(edges).shape[0] - 2
     share = (x - edges[0]) / (edges[-1] - edges[0])
-    place = lax.clamp(0, (share * (last + 1)).astype(np.int32), last)
+    place = lax.clamp(np.int32(0), (share * (last + 1)).astype(np.int32), np.int32(last))
     place = place - ((x < edges[place]) & (place > 0))
     place = place + ((x >= edges[place + 1]) & (place < last))
     inside = (x >= edges[0]) & (x < edges[-1])

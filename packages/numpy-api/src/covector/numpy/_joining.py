@@ -79,7 +79,7 @@ def _sequence(name: str, arrays: Any) -> list[Any]:
 @library_function(static_argnames=("axis", "dtype"))
 def _join(arrays: list[Any], *, axis: int | None, dtype: Any) -> Any:
     if any(typeof(x).ndim == 0 for x in arrays) and axis is not None:
-        raise ValueError("Zero-dimensional arrays cannot be concatenated: use jnp.stack.")
+        raise ShapeError("Zero-dimensional arrays cannot be concatenated: use jnp.stack.")
     arrays = _of_one_dtype(arrays, dtype)
     if axis is None:
         return lax.concatenate([lax.reshape(x, (typeof(x).size,)) for x in arrays], 0)

@@ -9,7 +9,7 @@ import numpy as np
 from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
-from covector._trace.trace import staging_state, typeof
+from covector._trace.trace import Tracer, staging_state, typeof
 from covector.errors import ShapeError
 from covector.numpy import _reductions
 from covector.numpy._creation import asarray, from_host
@@ -303,6 +303,11 @@ def ix_(*args: Any) -> tuple[Array, ...]:
         if typeof(x).ndim != 1:
             raise ValueError(f"ix_: arguments must be vectors, got shape {typeof(x).shape}.")
         if typeof(x).dtype == bool:
+            if isinstance(x, Tracer):
+                raise NotImplementedError(
+                    "ix_: a boolean argument must be known while a function is traced. Give the "
+                    "positions instead, by nonzero with size."
+                )
             (x,) = nonzero(x)
         shape = [-1 if j == i else 1 for j in range(len(args))]
         out.append(asarray(x).reshape(shape))
@@ -348,7 +353,8 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
 
 
 def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
-    shape = np.shape(arr)
+    check_arraylike(name, arr)
+    shape = typeof(arr).shape
     if len(shape) != 2:
         raise ValueError(f"{name}: arr must be a matrix, got shape {shape}.")
     return shape

@@ -184,14 +184,20 @@ def promote_dtypes_inexact(*operands: Any) -> list[Any]:
 
 def promote_dtypes_numeric(*operands: Any) -> list[Any]:
     """The operands, converted to their common dtype, or to an integer if that is boolean."""
-    return _convert(operands, lambda dtype: np.dtype("int64") if dtypes.is_bool(dtype) else dtype)
+    return _convert(operands, lambda dtype: np.dtype("int32") if dtypes.is_bool(dtype) else dtype)
+
+
+def common_type(*operands: Any) -> tuple[np.dtype, bool]:
+    """The dtype that operands are promoted to, and whether it is weak."""
+    avals = [typeof(x) for x in operands]
+    return dtypes.lattice_result_type(
+        tuple([a.dtype for a in avals]), tuple([a.weak_type for a in avals])
+    )
 
 
 def _convert(operands: Sequence[Any], adjust: Callable[[np.dtype], np.dtype]) -> list[Any]:
     avals = [typeof(x) for x in operands]
-    common, weak = dtypes.lattice_result_type(
-        tuple([a.dtype for a in avals]), tuple([a.weak_type for a in avals])
-    )
+    common, weak = common_type(*operands)
     dtype = dtypes.canonicalize_dtype(adjust(common))
     # Of equal dtypes, one that is not weak decides for the result, without a conversion.
     return [

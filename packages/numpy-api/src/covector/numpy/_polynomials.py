@@ -10,6 +10,7 @@ from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
+from covector.errors import ShapeError
 from covector.numpy._correlation import convolve
 from covector.numpy._creation import asarray, ones
 from covector.numpy._joining import concatenate
@@ -108,7 +109,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     m = index(m)
     if m < 0:
         raise ValueError("Order of derivative must be positive")
-    (result,) = promote_dtypes_inexact(asarray(p))
+    (result,) = promote_dtypes_inexact(_vector("polyder", p))
     for _ in range(m):
         n, dtype = typeof(result).shape[0], typeof(result).dtype
         result = result[:-1] * np.arange(n - 1, 0, -1).astype(dtype)
@@ -124,7 +125,8 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     """
     m = index(m)
     check_arraylike("polyint", p, *([] if k is None else [k]))
-    result, constants = promote_dtypes_inexact(asarray(p), asarray(0.0 if k is None else k))
+    constants = asarray(0.0 if k is None else k)
+    result, constants = promote_dtypes_inexact(_vector("polyint", p), constants)
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
     constants = atleast_1d(constants)
@@ -136,6 +138,14 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
         n, dtype = typeof(result).shape[0], typeof(result).dtype
         result = concatenate([result / np.arange(n, 0, -1).astype(dtype), constants[i : i + 1]])
     return result
+
+
+def _vector(name: str, p: Any) -> Any:
+    """The coefficients as an array; a number alone is refused."""
+    p = asarray(p)
+    if typeof(p).ndim == 0:
+        raise ShapeError(f"{name}: the coefficients must be a vector, got a scalar.")
+    return p
 
 
 @library_function(operands=("seq_of_zeros",))
@@ -153,6 +163,8 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     check_arraylike("poly", seq_of_zeros)
     (zeros,) = promote_dtypes_inexact(atleast_1d(asarray(seq_of_zeros)))
     shape = typeof(zeros).shape
+    if shape == (0,):
+        return ones((), dtype=typeof(zeros).dtype)
     if len(shape) == 2 and shape[0] == shape[1] > 0:
         from covector.numpy import linalg
 
@@ -175,7 +187,7 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
     [ 1. -2.] [0. 0. 0.]
     """
     check_arraylike("polydiv", u, v)
-    quotient, rest = _polydiv(asarray(u), asarray(v))
+    quotient, rest = _polydiv(_vector("polydiv", u), _vector("polydiv", v))
     if trim_leading_zeros:
         from covector.numpy._editing import trim_zeros
 
@@ -213,7 +225,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     if typeof(c).ndim != 1:
         raise ValueError(f"roots: p must be a vector, got shape {typeof(c).shape}.")
     zeros_at_zero = 0
-    if strip_zeros:
+    if strip_zeros and typeof(c).size > 1:
         found = np.nonzero(concrete("roots (unless strip_zeros is False)", "p", c))[0].tolist()
         first, last = (found[0], found[-1]) if found else (0, 0)
         zeros_at_zero = typeof(c).shape[0] - 1 - last if found else 0

@@ -222,7 +222,8 @@ def _outer(a: Any, b: Any) -> Any:
     a, b = promote_dtypes(a, b)
     rows, columns = typeof(a).size, typeof(b).size
     a = lax.broadcast_in_dim(lax.reshape(a, (rows,)), (rows, columns), (0,))
-    return lax.mul(a, lax.broadcast_in_dim(lax.reshape(b, (columns,)), (rows, columns), (1,)))
+    product = lax.bitwise_and if dtypes.is_bool(typeof(a).dtype) else lax.mul
+    return product(a, lax.broadcast_in_dim(lax.reshape(b, (columns,)), (rows, columns), (1,)))
 
 
 def tensordot(
@@ -339,6 +340,11 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     [2. 2. 2.]
     """
     check_arraylike("vecmat", x1, x2)
+    if typeof(x1).ndim < 1 or typeof(x2).ndim < 2:
+        raise ShapeError(
+            "vecmat: x1 must have at least one axis and x2 two, got shapes "
+            f"{typeof(x1).shape} and {typeof(x2).shape}."
+        )
     if dtypes.is_complex(typeof(x1).dtype):
         x1 = lax.conj(x1)
     shape = typeof(x1).shape

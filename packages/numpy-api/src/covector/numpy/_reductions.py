@@ -436,9 +436,25 @@ def _arg_extremum(a: Any, *, kind: str, axis: int | None, keepdims: bool) -> Any
     (at,) = canonical_axes(at, typeof(x).ndim)
     if typeof(x).shape[at] == 0:
         raise ValueError(f"attempt to get {kind} of an empty sequence")
+    if dtypes.is_complex(typeof(x).dtype):
+        x = _ranked(x, at, lowest=kind == "argmin")
     out = getattr(lax, kind)(x, at, dtypes.canonicalize_dtype("int64"))
     axes = canonical_axes(axis, len(shape))
     return keep_axes(out, shape, axes) if keepdims else out
+
+
+def _ranked(x: Any, axis: int, *, lowest: bool) -> Any:
+    """Real numbers whose first extremum is that of complex ones, ordered by real part first: the
+    imaginary parts where the real part is extreme. NaN stays first of all.
+    """
+    real, imag = lax.real(x), lax.imag(x)
+    extreme = (lax.reduce_min if lowest else lax.reduce_max)(real, (axis,))
+    others = [i for i in range(typeof(x).ndim) if i != axis]
+    dtype, shape = typeof(real).dtype, typeof(real).shape
+    extreme = lax.broadcast_in_dim(extreme, shape, others)
+    beyond = lax.full(shape, np.inf if lowest else -np.inf, dtype)
+    ranked = lax.select(lax.eq(real, extreme), imag, beyond)
+    return lax.select(lax.ne(x, x), lax.full(shape, np.nan, dtype), ranked)
 
 
 # --- running forms -------------------------------------------------------------------------------

@@ -14,11 +14,13 @@ from covector._trace.trace import Tracer, typeof
 from covector.errors import ConcretizationTypeError
 from covector.lax.convert import convert_type
 from covector.numpy import _reductions
+from covector.numpy._comparison import less
 from covector.numpy._creation import asarray
 from covector.numpy._operands import (
     Array,
     ArrayLike,
     as_boolean,
+    broadcast,
     broadcast_to_shape,
     canonical_axis,
     check_arraylike,
@@ -229,7 +231,8 @@ def argwhere(a: ArrayLike, *, size: Any = None, fill_value: ArrayLike | None = N
     """
     check_arraylike("argwhere", a)
     if typeof(a).ndim == 0:
-        return lax.full((int(bool(a)), 0), 0, dtypes.canonicalize_dtype("int64"))
+        rows = int(bool(a)) if size is None else index(size)
+        return lax.full((rows, 0), 0, dtypes.canonicalize_dtype("int64"))
     return lax.stack(list(nonzero(a, size=size, fill_value=fill_value)), 1)
 
 
@@ -324,9 +327,9 @@ def _searchsorted(a: Any, v: Any, *, side: str) -> Any:
 
     def before(x: Any, y: Any) -> Any:
         """x < y, with NaN after all numbers."""
-        ordered = lax.lt(x, y)
-        if not dtypes.is_float(typeof(x).dtype):
-            return ordered
+        if not dtypes.is_inexact(typeof(x).dtype):
+            return lax.lt(x, y)
+        ordered = less(*broadcast("searchsorted", x, y))
         return lax.bitwise_or(ordered, lax.bitwise_and(lax.ne(y, y), lax.eq(x, x)))
 
     for _ in range(n.bit_length()):

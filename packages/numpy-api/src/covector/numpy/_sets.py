@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from operator import index
 from typing import Any, NamedTuple
 
@@ -85,6 +86,10 @@ def unique(
     if size is None:
         found = _of_known(ar, axis, equal_nan)
     else:
+        if index(size) > 0 and fill_value is None and not typeof(ar).size:
+            raise ValueError(
+                f"unique: of no elements, {size} cannot be filled. Give `fill_value=`."
+            )
         found = _unique(ar, fill_value, axis=axis, equal_nan=bool(equal_nan), size=index(size))
     wanted = (True, return_index, return_inverse, return_counts)
     results = [x for x, want in zip(found, wanted) if want]
@@ -114,7 +119,7 @@ def _unique(ar: Any, fill_value: Any, *, axis: int | None, equal_nan: bool, size
     shape = typeof(ar).shape
     rows = reshape(ar, (-1, 1)) if axis is None else moveaxis(ar, axis, 0)
     others = typeof(rows).shape[1:]
-    rows = reshape(rows, (typeof(rows).shape[0], -1))
+    rows = reshape(rows, (typeof(rows).shape[0], math.prod(typeof(rows).shape[1:])))
     n, width = typeof(rows).shape
     integer = dtypes.canonicalize_dtype("int64")
     if n == 0:
@@ -241,6 +246,14 @@ def intersect1d(
 @library_function(static_argnames="size")
 def _intersection(ar1: Any, ar2: Any, fill_value: Any, *, size: int) -> tuple[Any, Any, Any]:
     x, y = [ravel(v) for v in promote_dtypes(ar1, ar2)]
+    if not (typeof(x).size and typeof(y).size):
+        value = 0 if fill_value is None else fill_value
+        there = lax.full((size,), 0, dtypes.canonicalize_dtype("int64"))
+        return (
+            lax.full((size,), value, typeof(x).dtype),
+            lax.full_like(there, typeof(x).size),
+            lax.full_like(there, typeof(y).size),
+        )
     values, first, counts = unique(x, True, return_counts=True, size=typeof(x).size)
     keep = (counts > 0) & isin(values, y)
     (at,) = nonzero(keep, size=size, fill_value=-1)
@@ -274,6 +287,8 @@ def setdiff1d(
         return asarray(np.setdiff1d(x, y, assume_unique))
     from covector.numpy._searching import compress
 
+    if not typeof(ar1).size:
+        return lax.full((index(size),), 0 if fill_value is None else fill_value, typeof(ar1).dtype)
     values, counts = unique(ar1, return_counts=True, size=typeof(ar1).size)
     keep = (counts > 0) & ~isin(values, ar2)
     return compress(keep, values, size=size, fill_value=0 if fill_value is None else fill_value)
@@ -305,6 +320,8 @@ def setxor1d(
 def _difference(ar1: Any, ar2: Any, fill_value: Any, *, size: int) -> Any:
     x, y = [ravel(v) for v in promote_dtypes(ar1, ar2)]
     both = concatenate([x, y])
+    if not typeof(both).size:
+        return lax.full((size,), 0 if fill_value is None else fill_value, typeof(both).dtype)
     values, counts = unique(both, return_counts=True, size=typeof(both).size)
     keep = (counts > 0) & (isin(values, x) != isin(values, y))
     (at,) = nonzero(keep, size=size, fill_value=-1)

@@ -107,7 +107,7 @@ def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Array:
             f"lexsort: keys must have one shape, got {[typeof(k).shape for k in keys]}."
         )
     if typeof(keys[0]).ndim == 0:
-        return asarray(np.int32(0))
+        return asarray(0, dtypes.canonicalize_dtype("int64"))
     axis = canonical_axis(axis, typeof(keys[0]).ndim)
     places = lax.broadcasted_iota(dtypes.canonicalize_dtype("int64"), typeof(keys[0]).shape, axis)
     operands = (*keys[::-1], places)

@@ -10,6 +10,7 @@ from covector import lax
 from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
+from covector.errors import ShapeError
 from covector.numpy import _reductions
 from covector.numpy._comparison import isnan
 from covector.numpy._operands import (
@@ -90,7 +91,11 @@ def _count(x: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
     shape, dtype = typeof(x).shape, typeof(x).dtype
     if where is None:
         return scalar(math.prod([shape[i] for i in axes]), dtype)
-    mask = broadcast_to_shape(as_boolean(where), common_shape("mean", shape, typeof(where).shape))
+    if common_shape("mean", shape, typeof(where).shape) != shape:
+        raise ShapeError(
+            f"mean: where must broadcast to the array's shape {shape}, got {typeof(where).shape}."
+        )
+    mask = broadcast_to_shape(as_boolean(where), shape)
     count = _reductions.sum(mask, axes, dtype=int, keepdims=keepdims)
     return lax.convert_element_type(count, dtype)
 

@@ -96,6 +96,9 @@ def _take(
     shape, batch = typeof(a).shape, typeof(indices).ndim
     if shape[axis] == 0 and typeof(indices).size:
         raise IndexError(f"cannot do a non-empty take from an empty axis ({axis})")
+    if 0 in shape:  # no slice of size one fits, and there is nothing to take
+        taken = (*shape[:axis], *typeof(indices).shape, *shape[axis + 1 :])
+        return lax.full(taken, 0, typeof(a).dtype)
     if mode == "wrap":
         indices = wrap_around(indices, shape[axis])
         mode = "promise_in_bounds"
@@ -190,6 +193,8 @@ def _take_along_axis(
     common = list(places)
     for i in others:
         common[i] = common_shape("take_along_axis", (shape[i],), (places[i],))[0]
+    if 0 in common:
+        return lax.full(tuple(common), 0, typeof(arr).dtype)
     if mode == "wrap":
         indices, mode = wrap_around(indices, shape[axis]), "promise_in_bounds"
     indices = broadcast_to_shape(indices, tuple(common))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from covector import lax
 from covector._api.jit import library_function
+from covector._ir import dtypes
+from covector._trace.trace import typeof
 from covector.numpy._creation import asarray
 from covector.numpy._operands import Array, ArrayLike, promote_inexact
 
@@ -46,6 +48,8 @@ def i0(x: ArrayLike) -> Array:
     1.0
     """
     (x,) = promote_inexact("i0", x)
+    if dtypes.is_complex(typeof(x).dtype):
+        raise ValueError(f"i0: x must be real numbers, got dtype {typeof(x).dtype}.")
     return lax.mul(lax.exp(lax.abs(x)), lax.bessel_i0e(x))
 
 

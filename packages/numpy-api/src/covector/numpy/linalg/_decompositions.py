@@ -263,6 +263,8 @@ def cond(x: ArrayLike, p: Any = None) -> Array:
     2.0
     """
     check_arraylike("cond", x)
+    if 0 in typeof(x).shape[-2:]:
+        raise ValueError(f"linalg.cond: x must not be empty, got shape {typeof(x).shape}.")
     if p in (None, 2, -2):
         values = svdvals(x)
         first, last = values[..., 0], values[..., -1]
