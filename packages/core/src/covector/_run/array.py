@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import jaxlib._jax as _jaxlib
@@ -198,16 +199,22 @@ def _addressable_shards(x: Any) -> list[Shard]:
     return found
 
 
+def _length(x: Any) -> int:
+    shape = x.aval.shape
+    return shape[0] if shape else len(x.aval)  # which raises
+
+
 _PROPERTIES: dict[str, Callable[[Any], Any]] = {
-    "shape": lambda x: x.aval.shape,
-    "dtype": lambda x: x.aval.dtype,
-    "ndim": lambda x: x.aval.ndim,
-    "size": lambda x: x.aval.size,
-    "weak_type": lambda x: x.aval.weak_type,
-    "itemsize": lambda x: x.aval.dtype.itemsize,
+    # Not a lambda where an attrgetter does: it runs in C.
+    "shape": attrgetter("aval.shape"),
+    "dtype": attrgetter("aval.dtype"),
+    "ndim": attrgetter("aval.ndim"),
+    "size": attrgetter("aval.size"),
+    "weak_type": attrgetter("aval.weak_type"),
+    "itemsize": attrgetter("aval.dtype.itemsize"),
     "nbytes": lambda x: x.aval.size * x.aval.dtype.itemsize,
-    "sharding": lambda x: x._sharding,
-    "committed": lambda x: x._committed,
+    "sharding": attrgetter("_sharding"),
+    "committed": attrgetter("_committed"),
     "device": _device,
     "is_fully_addressable": lambda x: (
         isinstance(x._sharding, SingleDeviceSharding)
@@ -239,7 +246,7 @@ _METHODS: dict[str, Any] = {
     "__int__": _scalar(int),
     "__complex__": _scalar(complex),
     "__index__": _index,
-    "__len__": lambda x: len(x.aval),
+    "__len__": _length,
     "__iter__": _iterate,
     "__setitem__": _refuse_assignment,
     "__reduce__": lambda x: (rebuild, (np.array(value_of(x)), x.aval.weak_type)),

@@ -431,13 +431,18 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     """
     check_arraylike("pad", array)
     rank = typeof(array).ndim
-    widths = _pairs("pad", "pad_width", concrete("pad", "pad_width", pad_width), rank)
+    if type(pad_width) is int:
+        widths = ((pad_width, pad_width),) * rank
+    else:
+        widths = _pairs("pad", "pad_width", concrete("pad", "pad_width", pad_width), rank)
     if any(n < 0 for pair in widths for n in pair):
         raise ValueError(f"pad: index can't contain negative values, got pad_width={pad_width}.")
     if mode == "constant":
         values = kwargs.pop("constant_values", 0)
         _check_no_more(mode, kwargs)
-        return _pad_constant(array, asarray(values), widths=widths)
+        if not isinstance(values, (int, float, complex)):
+            values = asarray(values)
+        return _pad_constant(array, values, widths=widths)
     if mode == "empty":
         _check_no_more(mode, kwargs)
         return _pad_constant(array, 0, widths=widths)

@@ -57,13 +57,7 @@ def reshape(
     [[0 1]
      [2 3]]
     """
-    check_arraylike("reshape", a)
-    if order == "A":
-        raise NotImplementedError("reshape: order must be 'C' or 'F', got 'A'.")
-    if order not in ("C", "F"):
-        raise ValueError(f"reshape: order must be 'C' or 'F', got {order!r}.")
-    sizes = _filled_in(typeof(a).shape, canonical_shape("reshape", shape))
-    return _reshape(a, shape=sizes, order=order)
+    return _reshape(a, canonical_shape("reshape", shape), order)
 
 
 def _filled_in(old: Shape, new: Shape) -> Shape:
@@ -86,8 +80,14 @@ def _filled_in(old: Shape, new: Shape) -> Shape:
     return tuple([size // known if n == -1 else n for n in new]) if unknown else new
 
 
-@library_function(static_argnames=("shape", "order"))
-def _reshape(a: Any, *, shape: Shape, order: str) -> Any:
+@library_function(operands=("a",))
+def _reshape(a: Any, shape: Shape, order: str) -> Any:
+    check_arraylike("reshape", a)
+    if order == "A":
+        raise NotImplementedError("reshape: order must be 'C' or 'F', got 'A'.")
+    if order not in ("C", "F"):
+        raise ValueError(f"reshape: order must be 'C' or 'F', got {order!r}.")
+    shape = _filled_in(typeof(a).shape, shape)
     if order == "C":
         return lax.reshape(a, shape)
     backwards = lax.transpose(a, range(typeof(a).ndim)[::-1])
@@ -179,6 +179,7 @@ def broadcast_to(array: ArrayLike, shape: Any, *, out_sharding: Any = None) -> A
     return _broadcast_to(array, shape=shape)
 
 
+@library_function
 def broadcast_arrays(*args: Any) -> tuple[Array, ...]:
     """The arrays, broadcast to their common shape.
 
@@ -255,6 +256,9 @@ def shape(a: ArrayLike) -> Shape:
     >>> jnp.shape(jnp.zeros((2, 3)))
     (2, 3)
     """
+    found = getattr(a, "shape", None)
+    if type(found) is tuple:
+        return found
     return np.shape(a) if isinstance(a, (list, tuple)) else typeof(a).shape
 
 
@@ -358,6 +362,11 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Array:
     >>> jnp.moveaxis(jnp.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
+    return _moveaxis(a, hashable_axes(source), hashable_axes(destination))
+
+
+@library_function(operands=("a",))
+def _moveaxis(a: Any, source: Axes, destination: Axes) -> Any:
     check_arraylike("moveaxis", a)
     rank = typeof(a).ndim
     origins, places = canonical_axes(source, rank), canonical_axes(destination, rank)

@@ -87,10 +87,11 @@ def concrete(name: str, argument: str, x: Any) -> np.ndarray:
 
 def canonical_shape(name: str, shape: Any) -> Shape:
     """A shape argument, an int or a sequence of ints, as a tuple."""
-    try:
-        return (index(shape),)
-    except TypeError:
-        pass
+    if type(shape) is not tuple:
+        try:
+            return (index(shape),)
+        except TypeError:
+            pass
     try:
         return tuple([index(n) for n in shape])
     except TypeError:

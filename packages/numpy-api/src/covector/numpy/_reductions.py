@@ -365,6 +365,7 @@ def any(
     return _any(a, None, where, axis=hashable_axes(axis), keepdims=keepdims)
 
 
+@library_function(operands=("a",))
 def ptp(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool = False) -> Array:
     """The distance from the smallest to the largest element along axes.
 

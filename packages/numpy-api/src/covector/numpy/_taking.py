@@ -53,7 +53,8 @@ def take(
     """
     if mode is None and isinstance(indices, (int, np.ndarray, np.generic)):
         _check_positions(a, indices, axis)
-    return _take(a, indices, axis, out, mode, fill_value, unique_indices, indices_are_sorted)
+    # One static argument: each costs time at every call.
+    return _take(a, indices, axis, (out, mode, fill_value, unique_indices, indices_are_sorted))
 
 
 def _check_positions(a: Any, indices: Any, axis: int | None) -> None:
@@ -72,16 +73,8 @@ def _flat(a: Any) -> Any:
 
 
 @library_function(operands=("a", "indices"))
-def _take(
-    a: Any,
-    indices: Any,
-    axis: int | None,
-    out: None,
-    mode: str | None,
-    fill_value: Any,
-    unique_indices: bool,
-    indices_are_sorted: bool,
-) -> Any:
+def _take(a: Any, indices: Any, axis: int | None, options: tuple[Any, ...]) -> Any:
+    out, mode, fill_value, unique_indices, indices_are_sorted = options
     check_no_out("take", out)
     check_arraylike("take", a, indices)
     if not dtypes.is_integer(typeof(indices).dtype):

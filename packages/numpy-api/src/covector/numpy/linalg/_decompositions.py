@@ -90,6 +90,7 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
     return _adjoint(factor) if upper else factor
 
 
+@library_function(operands=("a",))
 def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """The factors ``a = q @ r``: orthonormal columns, and an upper triangle.
 
@@ -107,7 +108,6 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     return factors[0] if mode == "r" else QRResult(*factors)
 
 
-@library_function(static_argnames="mode")
 def _qr(a: Any, *, mode: str) -> tuple[Any, ...]:
     a = _matrices("qr", a)
     if mode == "raw":
@@ -122,6 +122,7 @@ def _qr(a: Any, *, mode: str) -> tuple[Any, ...]:
 # --- eigenvalues -------------------------------------------------------------------------------
 
 
+@library_function(operands=("a",))
 def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """The rising eigenvalues and the eigenvectors (columns) of symmetric or Hermitian matrices.
 
@@ -137,7 +138,6 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
     return EighResult(*_eigh(a, lower=UPLO != "U", symmetrize=bool(symmetrize_input)))
 
 
-@library_function(static_argnames=("lower", "symmetrize"))
 def _eigh(a: Any, *, lower: bool, symmetrize: bool) -> tuple[Any, Any]:
     a = square_matrices("eigh", a)
     vectors, values = lax.linalg.eigh(a, lower=lower, symmetrize_input=symmetrize)
@@ -154,6 +154,7 @@ def eigvalsh(a: ArrayLike, UPLO: str | None = "L", *, symmetrize_input: bool = T
     return eigh(a, UPLO, symmetrize_input).eigenvalues
 
 
+@library_function(operands=("a",))
 def eig(a: ArrayLike) -> EigResult:
     """The complex eigenvalues and eigenvectors (columns of norm one) of square matrices.
 
@@ -165,7 +166,6 @@ def eig(a: ArrayLike) -> EigResult:
     return EigResult(*_eig(a))
 
 
-@library_function
 def _eig(a: Any) -> tuple[Any, Any]:
     a = square_matrices("eig", a)
     values, vectors = lax.linalg.eig(a, compute_left_eigenvectors=False, enable_eigvec_derivs=True)
@@ -187,6 +187,7 @@ def eigvals(a: ArrayLike) -> Array:
 # --- singular values -----------------------------------------------------------------------------
 
 
+@library_function(operands=("a",))
 def svd(
     a: ArrayLike,
     full_matrices: bool = True,
@@ -218,7 +219,6 @@ def svd(
     return SVDResult(*factors) if compute_uv else factors[0]
 
 
-@library_function(static_argnames=("full", "compute_uv", "hermitian", "subset"))
 def _svd(a: Any, *, full: bool, compute_uv: bool, hermitian: bool, subset: Any) -> tuple[Any, ...]:
     if hermitian:
         return _hermitian_svd(square_matrices("svd", a), compute_uv)

@@ -203,6 +203,7 @@ def _any_adjugate(a: Any) -> Any:
     return sign[..., None, None] * matmul(v * others[..., None, :].astype(typeof(a).dtype), uh)
 
 
+@library_function(operands=("a",))
 def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """The sign of the determinants, and the logarithm of their absolute value.
 
@@ -221,7 +222,6 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     return SlogdetResult(*_slogdet(a, method=method or "lu"))
 
 
-@library_function(static_argnames="method")
 def _slogdet(a: Any, *, method: str) -> tuple[Any, Any]:
     a = square_matrices("slogdet", a)
     if method == "lu":
@@ -274,6 +274,7 @@ for _function in (_by_lu, _by_qr):
 # --- tensors -----------------------------------------------------------------------------------
 
 
+@library_function(operands=("a", "b"))
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """The solution x of ``tensordot(a, x, x.ndim) = b``.
 
@@ -297,6 +298,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
     return reshape(solve(matrix, reshape(b, (-1,))), shape)
 
 
+@library_function(operands=("a",))
 def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """The inverse of ``tensordot`` with ``a``: its first ``ind`` axes are taken as rows.
 
