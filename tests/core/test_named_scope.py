@@ -110,3 +110,5 @@ def test_errors(oracle):
     oracle.compare_error("jax.named_scope(3)")
     oracle.compare_error("with jax.named_scope(None):\n    pass\n")
     oracle.compare("jax.named_call(jnp.sin).__name__")
+    with pytest.raises(TypeError, match="named_call: expected a callable"):
+        covector.named_call(3)

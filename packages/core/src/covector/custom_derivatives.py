@@ -262,6 +262,7 @@ class custom_vjp(_WithRules):
         bwd: Callable[..., Any],
         symbolic_zeros: bool = False,
         optimize_remat: bool = False,
+        generic_batching: bool = False,
     ) -> None:
         """Set ``fwd(*args) -> (out, residuals)`` and ``bwd(*nondiff, residuals, ct) -> cts``.
 
@@ -269,7 +270,9 @@ class custom_vjp(_WithRules):
         it is differentiated, and ``bwd`` a `SymbolicZero` for each cotangent known to be zero.
         With ``optimize_remat``, a `checkpoint` around the function runs the function itself in the
         forward pass, and ``fwd`` in the backward pass only. This helps where ``fwd`` is one opaque
-        operation, such as a kernel, that cannot leave out the residuals.
+        operation, such as a kernel, that cannot leave out the residuals. ``generic_batching`` asks
+        for what is done anyway: under `vmap`, each example has its own copy of every output, also
+        of one that is the same for all.
         """
         self.fwd = fwd
         self.bwd = bwd

@@ -57,9 +57,13 @@ class named_scope:
 def named_call(fun: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
     """``fun`` inside a `named_scope`, of its own name by default.
 
+    Raises `TypeError` if ``fun`` is no function.
+
     >>> import covector
     >>> f = covector.named_call(covector.lax.sin, name="wave")
     >>> covector.make_jaxpr(f)(1.0).eqns[0].source_info.name_stack
     'wave'
     """
+    if not callable(fun):
+        raise TypeError(f"named_call: expected a callable first argument, got {fun!r}")
     return named_scope(function_name(fun) if name is None else name)(fun)

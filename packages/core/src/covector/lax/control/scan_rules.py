@@ -47,8 +47,9 @@ def bind_scan(
     given = dict(zip(jaxpr.invars[len(consts) + len(init) :], xs, strict=True))
     last, ys = split(jaxpr.outvars, len(init))
     computed = [y not in given for y in ys]
-    program = rewire(jaxpr, jaxpr.invars, [*last, *pick(ys, computed)])
-    own = {"jaxpr": program, "num_consts": len(consts), "num_carry": len(init)}
+    if not all(computed):
+        jaxpr = rewire(jaxpr, jaxpr.invars, [*last, *pick(ys, computed)])
+    own = {"jaxpr": jaxpr, "num_consts": len(consts), "num_carry": len(init)}
     outs = scan_p.bind(*consts, *init, *xs, **{**params, **own, **changes})
     last, stacks = split(outs, len(init))
     stacks = spread(stacks, computed)
