@@ -263,10 +263,10 @@ def compress(
         a, axis = lax.reshape(asarray(a), (typeof(a).size,)), 0
     axis = canonical_axis(axis, typeof(a).ndim)
     limit = typeof(a).shape[axis]
-    if isinstance(typeof(a).dtype, dtypes.ExtendedDType):
-        fill_value = None  # what stands for it among random keys
+    is_extended = isinstance(typeof(a).dtype, dtypes.ExtendedDType)
+    filler = None if is_extended else fill_value  # None: what stands for it among random keys
     places = flatnonzero(condition, size=size, fill_value=limit)
-    return take(a, places, axis=axis, mode="fill", fill_value=fill_value)
+    return take(a, places, axis=axis, mode="fill", fill_value=filler)
 
 
 def extract(
