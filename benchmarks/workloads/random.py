@@ -20,6 +20,20 @@ SMALL = {
     "random.normal(key, (3,))": 0.5,
 }
 
+# Distributions whose compile time alone is compared. (All others are made of the same parts.)
+COMPILED = [
+    "random.truncated_normal(key, -1.0, 2.0, (10_000,))",
+    "random.gumbel(key, (10_000,), mode='high')",
+    "random.cauchy(key, (10_000,))",
+    "random.wald(key, 2.0, (10_000,))",
+    "random.maxwell(key, (10_000,))",
+    "random.randint(key, (10_000,), 0, 10)",
+    "random.poisson(key, 4.0, (10_000,))",
+    "random.poisson(key, 4.0, (10_000,), method='approximate')",
+    "random.binomial(key, 100.0, 0.3, (10_000,))",
+    "random.gamma(key, 2.5, (10_000,), method='approximate')",
+]
+
 
 def variables(ns):
     return {
@@ -50,5 +64,5 @@ WORKLOADS = [
         for statement, bar in LARGE.items()
     ],
     *[Repeated(statement, bar, variables, statement) for statement, bar in SMALL.items()],
-    *[compiling(statement) for statement in LARGE],
+    *[compiling(statement) for statement in [*LARGE, *COMPILED]],
 ]

@@ -40,8 +40,38 @@ def test_distribution(name, partitionable):
     assert stats.kstest(sample, distribution).pvalue > 0.001
 
 
+def wide_integers(key):
+    with covector.enable_x64(True):
+        return (np.asarray(random.randint(key, (20_000,), -(2**63), 2**62)) >> 62) + 2
+
+
+def ordered_pairs(key):
+    """The number, from 0 to 5, of two different ones of three that are drawn in this order."""
+
+    def pair(key):
+        return random.categorical(key, np.log(SHARES), shape=(2,), replace=False)
+
+    first, second = np.asarray(covector.vmap(pair)(random.split(key, 20_000))).T
+    return 2 * first + second - (second > first)
+
+
+SHARES = np.array([0.5, 0.3, 0.2])
 COUNTS = {
     # name: (draws of a key, probabilities of 0, 1, ...)
+    "thirds of randint": (
+        lambda key: np.asarray(random.randint(key, (20_000,), -(2**15), 2**14)) + 2**15 >> 14,
+        [1 / 3] * 3,
+    ),
+    # Beyond 2**16 integers (or 2**32 of 64 bits) they are remainders of words, as it says.
+    "thirds of large randint": (
+        lambda key: (np.asarray(random.randint(key, (20_000,), -(2**31), 2**30)) >> 30) + 2,
+        [1 / 2, 1 / 4, 1 / 4],
+    ),
+    "thirds of wide randint": (wide_integers, [1 / 2, 1 / 4, 1 / 4]),
+    "pairs without replacement": (
+        ordered_pairs,
+        [SHARES[i] * SHARES[j] / (1 - SHARES[i]) for i in range(3) for j in range(3) if i != j],
+    ),
     "randint": (lambda key: random.randint(key, (20_000,), 0, 6), [1 / 6] * 6),
     "randint of bytes": (lambda key: random.randint(key, (20_000,), 0, 5, "uint8"), [1 / 5] * 5),
     "bernoulli": (lambda key: random.bernoulli(key, 0.3, (20_000,)), [0.7, 0.3]),
@@ -82,10 +112,18 @@ def test_each_bit_is_set_half_of_the_time(width, partitionable):
     assert np.abs(np.array(shares) - 0.5).max() < 0.02  # four standard deviations
 
 
+STREAMS = {
+    "split": lambda key: random.split(key, 8),
+    "fold_in": lambda key: covector.vmap(lambda i: random.fold_in(key, i))(np.arange(8)),
+    "seeds": lambda key: covector.vmap(random.key)(np.arange(8)),
+}
+
+
 @pytest.mark.parametrize("partitionable", [True, False])
-def test_streams_of_split_keys_are_independent(partitionable):
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_are_independent(name, partitionable):
     with covector.threefry_partitionable(partitionable):
-        keys = random.split(random.key(3), 8)
+        keys = STREAMS[name](random.key(3))
         streams = np.asarray(covector.vmap(lambda key: random.normal(key, (10_000,)))(keys))
     correlations = np.corrcoef(streams) - np.eye(8)
     assert np.abs(correlations).max() < 0.045
