@@ -28,10 +28,12 @@ _CONTENTS: dict[str, str] = {
     "_operands": "ComplexWarning ndarray",
     "_creation": "arange array asarray astype copy empty empty_like full full_like geomspace "
     "linspace logspace ones ones_like zeros zeros_like",
-    "_arithmetic": "abs absolute add angle around ceil clip conj conjugate copysign divide divmod "
-    "fabs float_power floor floor_divide fmax fmin fmod frexp gcd heaviside imag lcm ldexp maximum "
-    "minimum mod modf multiply nan_to_num negative nextafter positive pow power real reciprocal "
-    "remainder rint round sign signbit square subtract true_divide trunc",
+    "_arithmetic": "add divide divmod float_power floor_divide fmax fmin fmod gcd lcm maximum "
+    "minimum mod multiply negative positive pow power reciprocal remainder square "
+    "subtract true_divide",
+    "_rounding": "abs absolute around ceil clip fabs floor heaviside rint round sign trunc",
+    "_number_parts": "angle conj conjugate copysign frexp imag ldexp modf nan_to_num nextafter "
+    "real signbit",
     "_transcendental": "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh "
     "atan atan2 atanh cbrt cos cosh deg2rad degrees exp exp2 expm1 hypot log log10 log1p log2 "
     "logaddexp logaddexp2 rad2deg radians sin sinc sinh sqrt tan tanh",

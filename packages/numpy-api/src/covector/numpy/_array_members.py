@@ -14,7 +14,7 @@ from typing import Any
 import jaxlib._jax as _jaxlib
 import numpy as np
 from covector._trace.trace import Tracer
-from covector.numpy import _arithmetic, _comparison
+from covector.numpy import _arithmetic, _comparison, _number_parts, _rounding
 from covector.numpy._indexing import index_array
 from covector.numpy._products import matmul
 
@@ -94,7 +94,7 @@ _COMPARISONS = {
 _UNARY_OPERATORS = {
     "neg": _arithmetic.negative,
     "pos": _arithmetic.positive,
-    "abs": _arithmetic.abs,
+    "abs": _rounding.abs,
     "invert": _comparison.invert,
 }
 
@@ -119,8 +119,8 @@ def _operators() -> dict[str, tuple[Callable[..., Any], Callable[..., Any]]]:
 def _round(self: Any, ndigits: int | None = None) -> Any:
     """``round(x)`` gives integers, as of Python's floats; ``round(x, n)`` keeps the dtype."""
     if ndigits is None:
-        return _astype(_arithmetic.round(self), int)
-    return _arithmetic.round(self, ndigits)
+        return _astype(_rounding.round(self), int)
+    return _rounding.round(self, ndigits)
 
 
 # --- methods -------------------------------------------------------------------------------------
@@ -143,7 +143,8 @@ def _function(module: str, name: str) -> Callable[..., Any]:
 
 # module: its functions that are methods too, with the array as first argument
 _FUNCTIONS = {
-    "_arithmetic": "clip conj conjugate round",
+    "_rounding": "clip round",
+    "_number_parts": "conj conjugate",
     "_joining": "repeat",
     "_manipulation": "ravel squeeze swapaxes view",
     "_matrices": "diagonal trace",
@@ -249,11 +250,11 @@ def _index_update(self: Any) -> Any:
 
 
 def _real(self: Any) -> Any:
-    return _arithmetic.real(self)
+    return _number_parts.real(self)
 
 
 def _imag(self: Any) -> Any:
-    return _arithmetic.imag(self)
+    return _number_parts.imag(self)
 
 
 def _matrix_transpose(self: Any) -> Any:

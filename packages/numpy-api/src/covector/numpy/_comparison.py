@@ -10,12 +10,12 @@ from covector._api.jit import library_function
 from covector._ir import dtypes
 from covector._trace.trace import typeof
 from covector.numpy import _operands
-from covector.numpy._arithmetic import full_shape
 from covector.numpy._operands import (
     Array,
     ArrayLike,
     as_boolean,
     check_arraylike,
+    full_shape,
     promote_inexact,
     promote_numeric,
     scalar,

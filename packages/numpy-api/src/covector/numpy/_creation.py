@@ -604,7 +604,7 @@ def geomspace(
 
 @library_function(static_argnames=("num", "endpoint", "axis"))
 def _geomspace(start: Any, stop: Any, *, num: int, endpoint: bool, axis: int) -> Any:
-    from covector.numpy._arithmetic import sign
+    from covector.numpy._rounding import sign
 
     start, stop = _operands.promote_inexact("geomspace", start, stop)
     compute = typeof(start).dtype

@@ -241,6 +241,11 @@ def broadcast_to_shape(x: Any, shape: Shape) -> Any:
     return lax.broadcast_in_dim(x, shape, range(skipped, len(shape)))
 
 
+def full_shape(x: Any, like: Any) -> Any:
+    """A scalar spread to the shape of another operand."""
+    return broadcast_to_shape(x, typeof(like).shape)
+
+
 def _check_ranks(name: str, shapes: list[Shape], arrays: list[Shape]) -> None:
     """Follow the flag on operands of different ranks (scalars are always allowed)."""
     flag = numpy_rank_promotion.value

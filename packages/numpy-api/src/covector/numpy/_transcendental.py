@@ -12,8 +12,7 @@ import numpy as np
 from covector import lax
 from covector._ir import dtypes
 from covector._trace.trace import typeof
-from covector.numpy._arithmetic import full_shape
-from covector.numpy._operands import promote_inexact, scalar, zero
+from covector.numpy._operands import full_shape, promote_inexact, scalar, zero
 from covector.numpy._ufunc import binary, ufunc, unary
 
 
