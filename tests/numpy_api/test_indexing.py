@@ -199,6 +199,24 @@ def test_eager_code_compiles_once_for_all_positions(compiles):
     assert len(compiles) == 3
 
 
+ONE_PROGRAM = """
+x[i]; x[-i - 1]; x[i : i + 7]; x[i + 9 : i + 1 : -2]; y[i % 40, i % 25]; y[i % 40, 2:]; y[:, i % 50]
+y[i % 40, ::-2]; y[None, i % 40, ..., i % 50]; x[np.array([i, i + 1])]; y[i % 40, np.array([1, 2])]
+x.at[i : i + 3].add(1.0)
+"""
+
+
+def test_a_thousand_positions_compile_one_program_for_each_form(compiles):
+    x, y = jnp.arange(1010.0), jnp.ones((40, 50))
+    for form in ONE_PROGRAM.replace(";", "\n").strip().splitlines():
+        code = compile(form.strip(), "form", "eval")
+        positions = range(1000) if form.startswith("x[i]") else range(0, 1000, 29)
+        compiles.clear()
+        for i in positions:
+            eval(code, {"np": np, "x": x, "y": y, "i": i})
+        assert len(compiles) <= 1, form
+
+
 def test_small_index_dtypes_reach_all_positions():
     x = jnp.arange(300)
     assert x[jnp.array([-1], jnp.int8)][0] == 299
