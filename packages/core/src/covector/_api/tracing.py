@@ -206,7 +206,8 @@ def describe_outputs(out_tree: Any, out_avals: Sequence[ShapedArray]) -> Any:
 
 
 def _describe(aval: Any) -> Any:
-    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    weak_type = getattr(aval, "weak_type", False)  # tangents of integers are NumPy arrays
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=weak_type)
 
 
 class named_axes:

@@ -34,7 +34,7 @@ from covector.lax._region import lower_with_region
 from covector.lax._rules import call_on_scalars, tangents_by
 from covector.lax.compare import zero_unless
 from covector.lax.elementwise import add_any, scale
-from covector.lax.filling import zeros_of
+from covector.lax.filling import full, zeros_of
 from covector.lax.gather import batched_starts, dimension_fields, gather, wide_indices
 from covector.lax.shape import broadcast_in_dim, move_axis, reshape
 
@@ -319,6 +319,8 @@ def _gather_like(
 ) -> Any:
     """The slices of ``x`` at a scatter's places, ``fill_value`` for those that it drops."""
     numbers = params["dimension_numbers"]
+    if 0 in x.shape:  # where a slice of one row, say, is none of a gather's
+        return full(update_shape, fill_value, x.dtype)
     clip = params["mode"] is GatherScatterMode.CLIP
     return gather(
         x,

@@ -25,7 +25,7 @@ from covector.errors import ShapeError
 from covector.lax._axes import canonical_axis
 from covector.lax._region import lower_with_region
 from covector.lax.compare import eq_to_p, lt_to_p
-from covector.lax.filling import full_of
+from covector.lax.filling import full
 from covector.lax.gather import GatherDimensionNumbers, gather
 from covector.lax.shape import expand_dims, move_axis
 from covector.lax.sort_keys import Packing, decode, encode, stored_dtype
@@ -151,13 +151,13 @@ def _bring_together(axis: Any, args: list, dims: tuple) -> tuple[list, int]:
 def reordered(x: Any, order: Any, axis: int, *, may_repeat: bool = False) -> Any:
     """``x`` with its elements along ``axis`` in ``order``, which has the same rank."""
     if typeof(order).size == 0:
-        return full_of(typeof(x).update(shape=typeof(order).shape), 0)
+        return full(typeof(order).shape, 0, typeof(x).dtype)
     others = tuple([i for i in range(typeof(x).ndim) if i != axis])
     numbers = GatherDimensionNumbers((), (axis,), (axis,), others, others)
     indices = expand_dims(order, (typeof(order).ndim,))
     sizes = (1,) * typeof(x).ndim
-    full = typeof(x).shape == typeof(order).shape and not may_repeat
-    return gather(x, indices, numbers, sizes, unique_indices=full, mode="promise_in_bounds")
+    unique = typeof(x).shape == typeof(order).shape and not may_repeat
+    return gather(x, indices, numbers, sizes, unique_indices=unique, mode="promise_in_bounds")
 
 
 def lower_by_platform(on_cpu: Any, elsewhere: Any) -> Any:

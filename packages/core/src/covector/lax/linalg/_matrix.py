@@ -265,6 +265,8 @@ def take_rows(x: Any, order: Any) -> Any:
     """The rows of each matrix in the order of its vector of row numbers."""
     aval, stack = typeof(x), tuple(range(typeof(x).ndim - 2))
     row = len(stack)
+    if aval.size == 0:
+        return lax.full((*aval.shape[:row], typeof(order).shape[-1], aval.shape[-1]), 0, aval.dtype)
     numbers = lax.GatherDimensionNumbers(
         offset_dims=(row + 1,),
         collapsed_slice_dims=(row,),

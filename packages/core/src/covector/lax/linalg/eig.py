@@ -200,6 +200,8 @@ def _phase_of_largest(v: Any, d_v: Any) -> Any:
     """How fast the largest of each column's real elements turns. (LAPACK makes one real.)"""
     fixed = lax.stop_gradient(v)
     row = typeof(v).ndim - 2
+    if typeof(v).size == 0:
+        return lax.real(lax.reduce_sum(v, (row,)))
     size = lax.abs(fixed)
     is_real = lax.eq(lax.imag(fixed), lax.full_like(size, 0))
     place = lax.argmax(lax.select(is_real, size, lax.full_like(size, -1)), row, np.int32)
