@@ -8,6 +8,7 @@ import covector as cv
 import numpy as np
 import pytest
 from covector import lax
+from oracle import Case, Tolerance
 
 X = np.array([0.5, 1.0, 2.0], np.float32)
 
@@ -270,3 +271,49 @@ def test_wrong_symbolic_zeros(symbolic_zeros):
 def test_values_of_something_else():
     with pytest.raises(TypeError, match="custom_vjp_primal_tree_values"):
         cv.custom_derivatives.custom_vjp_primal_tree_values({"a": 1.0})
+
+
+SHARED = """
+f = jax.custom_vjp(lambda x, y: (lax.mul(x, y), lax.mul(y, 2.0)))
+f.defvjp(
+    lambda x, y: ((lax.mul(x, y), lax.mul(y, 2.0)), (x, y)),
+    lambda r, g: (lax.mul(g[0], r[1]), lax.add(lax.mul(g[0], r[0]), lax.mul(g[1], 2.0))),
+    generic_batching=True,
+)
+g = jax.custom_jvp(lambda x, y: (lax.mul(x, y), lax.mul(y, 2.0)))
+@g.defjvp
+def _(primals, tangents):
+    (x, y), (dx, dy) = primals, tangents
+    moved = (lax.add(lax.mul(dx, y), lax.mul(x, dy)), lax.mul(dy, 2.0))
+    return (lax.mul(x, y), lax.mul(y, 2.0)), moved
+
+def mapped(f, *axes):
+    return jax.vmap(f, (0, None), axes)
+
+def total(f, *axes):
+    def added(x, y):
+        first, second = mapped(f, *axes)(x, y)
+        return lax.add(lax.reduce_sum(first, (0,)), lax.reduce_sum(second, range(second.ndim)))
+    return added
+
+x, y = np.arange(3.0, dtype=np.float32), np.float32(2.0)
+"""
+SHARED_CALLS = [
+    f"[{wrap}({call})(x, y) for f in (f, g)]"
+    for wrap in ("", "jax.jit")
+    for call in (
+        "mapped(f, 0, None)",
+        "mapped(jax.jit(f), 0, None)",
+        "mapped(f, 0, 0)",
+        "jax.grad(total(f, 0, None), (0, 1))",
+        "jax.grad(total(f, 0, 0), (0, 1))",
+        "jax.grad(total(jax.jit(f), 0, None), (0, 1))",
+    )
+]
+
+
+def test_outputs_that_a_batch_shares(oracle):
+    snippets = [SHARED + call for call in SHARED_CALLS]
+    snippets.append(SHARED + "jax.vmap(mapped(f, 0, None), (None, 0), (0, 0))(x, x)")
+    snippets.append(SHARED + "jax.jvp(lambda x, y: mapped(g, 0, None)(x, y), (x, y), (x, y))")
+    oracle.compare_many([Case(s, tolerance=Tolerance(check_weak_type=False)) for s in snippets])

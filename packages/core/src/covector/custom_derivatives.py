@@ -271,8 +271,8 @@ class custom_vjp(_WithRules):
         With ``optimize_remat``, a `checkpoint` around the function runs the function itself in the
         forward pass, and ``fwd`` in the backward pass only. This helps where ``fwd`` is one opaque
         operation, such as a kernel, that cannot leave out the residuals. ``generic_batching`` asks
-        for what is done anyway: under `vmap`, each example has its own copy of every output, also
-        of one that is the same for all.
+        for what is done anyway: under `vmap`, the cotangent of an output that is the same for the
+        whole batch goes to the first example.
         """
         self.fwd = fwd
         self.bwd = bwd

@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from covector._api.float0 import is_float0
 from covector._ir.avals import ShapedArray
 from covector._ir.jaxpr import Equation, Jaxpr
 from covector._trace.primitive import Primitive
 from covector._trace.stage import StageTrace, prune_call, stage_rule, staging
-from covector._trace.trace import typeof, use_trace
-from covector._transform.batch import BatchAxis, BatchTracer, batch
+from covector._trace.trace import current_trace_state, typeof, use_trace
+from covector._transform.batch import BatchAxis, BatchTracer, batch, move_batch_axis
 from covector._transform.jvp import JVPTracer
 from covector._transform.linearize import (
     CustomTapeEntry,
@@ -26,6 +29,7 @@ from covector._transform.linearize import (
     assemble,
     linearize,
 )
+from covector._tree.registry import dispatch_registry
 from covector.lax.call import jit_p, jvp_call
 
 Flat = list[Any]
@@ -47,6 +51,9 @@ class CustomFunction:
     def __init__(self, name: str, run: Callable[..., Flat]):
         self.name = name
         self.run = run  # flat values -> flat outputs
+        # Of a vectorized function, known once it has run: the outputs that are the same for all
+        # members of the batch, and have no batch axis.
+        self.shared: list[bool] | None = None
 
     def stage(self, trace: StageTrace, args: Sequence[Any]) -> Flat:
         if trace.parent is not None and not any(getattr(x, "trace", None) is trace for x in args):
@@ -65,14 +72,74 @@ class CustomFunction:
         values, dims = trace.split(args)
         if all(d is None for d in dims):
             return trace.parent.custom_call(self, values)
-        outs = trace.parent.custom_call(self.vectorized(trace.axis, tuple(dims)), values)
-        return [BatchTracer(trace, x, 0) for x in outs]
+        vectorized = self.vectorized(trace.axis, tuple(dims))
+        outs = trace.parent.custom_call(vectorized, values)
+        assert vectorized.shared is not None
+        pairs = zip(outs, vectorized.shared, strict=True)
+        return [x if shared else BatchTracer(trace, x, 0) for x, shared in pairs]
+
+    def conform(self, outs: Flat, shared: list[bool], axis: BatchAxis) -> Flat:
+        """Outputs with a batch axis where this vectorized function's have one.
+
+        What is batched though it should not be is equal for all members if the rule is right.
+        """
+        if self.shared is None:
+            self.shared = shared
+        return [
+            x if has == wanted or x is None else _first(x) if wanted else _for_each(x, axis)
+            for x, has, wanted in zip(outs, shared, self.shared, strict=True)
+        ]
 
 
 def _vmap(function: Callable[..., Any], axis: BatchAxis, in_axes: Any, out_axes: Any = 0) -> Any:
     from covector._api.vmap import vmap
 
     return vmap(function, in_axes, out_axes, axis_name=axis.name, axis_size=axis.size)
+
+
+def _vmap_flat(
+    function: Callable[..., Flat], axis: BatchAxis, in_axes: tuple
+) -> Callable[..., tuple[Flat, list[bool]]]:
+    """Vectorize a function from flat values to flat ones; say which of these have no batch axis."""
+
+    def vectorized(*args: Any) -> tuple[Flat, list[bool]]:
+        common: Flat = []
+
+        def batched_ones(*xs: Any) -> Flat:
+            outs = function(*xs)
+            trace = current_trace_state.value
+            own = [type(x) is BatchTracer and x._trace is trace for x in outs]
+            common[:] = [None if m else x for x, m in zip(outs, own, strict=True)]
+            return [x for x, m in zip(outs, own, strict=True) if m]
+
+        given = iter(_vmap(batched_ones, axis, in_axes)(*args))
+        shared = [x is not None for x in common]
+        return [x if s else next(given) for x, s in zip(common, shared, strict=True)], shared
+
+    return vectorized
+
+
+def _first(x: Any) -> Any:
+    """The first member of a batch."""
+    from covector.lax.slicing import index_in_dim
+
+    return x[0] if is_float0(x) else index_in_dim(x, 0, 0, False)
+
+
+def _for_each(x: Any, axis: BatchAxis) -> Any:
+    """The same value for each member of a batch."""
+    if is_float0(x):
+        return np.zeros((axis.size, *x.shape), x.dtype)
+    return move_batch_axis(x, axis.size, None, 0)
+
+
+def _for_first(ct: Any, axis: BatchAxis) -> Any:
+    """A cotangent for a batch, of which the first member gets all."""
+    from covector import lax
+
+    zero = np.zeros((), typeof(ct).dtype)[()]
+    config = [(0, axis.size - 1, 0)] + [(0, 0, 0)] * typeof(ct).ndim
+    return lax.pad(lax.expand_dims(ct, (0,)), zero, config)
 
 
 # --- custom_jvp -----------------------------------------------------------------------------------
@@ -87,23 +154,29 @@ class CustomJVP(CustomFunction):
         self.primitive = custom_jvp_call_p
 
     def vectorized(self, axis: BatchAxis, dims: tuple) -> CustomJVP:
-        run = _vmap(self.run, axis, dims)
+        def run(*xs: Any) -> Flat:
+            return new.conform(*_vmap_flat(self.run, axis, dims)(*xs), axis)
 
         def rule(primals: Flat, tangents: Flat) -> Any:
             out_mask: list[bool] = []
 
-            def present(primals: Flat, given: Flat) -> Any:
-                outs, out_tangents = self.rule(list(primals), _spread(given, tangents))
+            def present(*values: Any) -> Flat:
+                given = _spread(values[len(primals) :], tangents)
+                outs, out_tangents = self.rule(list(values[: len(primals)]), given)
                 out_mask[:] = [t is not None for t in out_tangents]
-                return outs, [t for t in out_tangents if t is not None]
+                return [*outs, *_present(out_tangents)]
 
-            given, given_dims = _present(tangents), _where(dims, tangents)
-            batched = _vmap(present, axis, (dims, given_dims))
-            outs, out_given = batched(tuple(primals), tuple(given))
-            rest = iter(out_given)
-            return list(outs), [next(rest) if m else None for m in out_mask]
+            in_axes = (*dims, *_where(dims, tangents))
+            values, shared = _vmap_flat(present, axis, in_axes)(*primals, *_present(tangents))
+            count = len(out_mask)
+            outs = new.conform(values[:count], shared[:count], axis)
+            like = [True if m else None for m in out_mask]
+            out_tangents = _spread(values[count:], like)
+            shared_tangents = [bool(s) for s in _spread(shared[count:], like)]
+            return outs, new.conform(out_tangents, shared_tangents, axis)
 
-        return CustomJVP(self.name, lambda *xs: list(run(*xs)), rule)
+        new = CustomJVP(self.name, run, rule)
+        return new
 
     def jvp(self, trace: Any, args: Sequence[Any]) -> Flat:
         primals, tangents = trace.split(args)
@@ -181,14 +254,17 @@ def _batch_custom(
     jaxpr: Jaxpr,
     custom: CustomFunction,
     num_consts: int,
-) -> tuple[Flat, list[int]]:
-    program, _ = batch(jaxpr, axis, dims, (0,) * len(jaxpr.out_avals))
+) -> tuple[Flat, list[int | None]]:
+    found = batch(jaxpr, axis, dims).out_dims
+    out_dims = tuple([None if d is None else 0 for d in found])
+    vectorized = custom.vectorized(axis, dims[num_consts:])
+    vectorized.shared = [d is None for d in found]
     params = {
-        "jaxpr": program,
-        "custom": custom.vectorized(axis, dims[num_consts:]),
+        "jaxpr": batch(jaxpr, axis, dims, out_dims).jaxpr,
+        "custom": vectorized,
         "num_consts": num_consts,
     }
-    return custom.primitive.bind(*args, **params), [0] * len(jaxpr.out_avals)
+    return custom.primitive.bind(*args, **params), list(out_dims)
 
 
 def _custom_primitive(name: str, **rules: Any) -> Primitive:
@@ -233,14 +309,33 @@ class CustomVJP(CustomFunction):
         self.primitive = custom_vjp_call_p
 
     def vectorized(self, axis: BatchAxis, dims: tuple) -> CustomVJP:
-        run = _vmap(self.run, axis, dims)
+        def run(*xs: Any) -> Flat:
+            return new.conform(*_vmap_flat(self.run, axis, dims)(*xs), axis)
 
         def forward(args: Flat, perturbed: Sequence[bool]) -> tuple[Flat, Any]:
-            return _vmap(lambda *xs: self.forward(list(xs), perturbed), axis, dims)(*args)
+            forms: list[Any] = []
+
+            def flat(*xs: Any) -> Flat:
+                outs, residuals = self.forward(list(xs), perturbed)
+                leaves, tree = dispatch_registry.flatten(residuals)
+                forms[:] = len(outs), tree
+                return [*outs, *leaves]
+
+            values, shared = _vmap_flat(flat, axis, dims)(*args)
+            count, tree = forms
+            kept = zip(values[count:], shared[count:], strict=True)
+            residuals = tree.unflatten([_for_each(x, axis) if s else x for x, s in kept])
+            return new.conform(values[:count], shared[:count], axis), residuals
 
         def backward(residuals: Any, cts: Flat, avals: Sequence[ShapedArray]) -> Flat:
             given: list[bool] = []
-            rows = [a.update(shape=a.shape[1:]) for a in avals]
+            shared = new.shared
+            assert shared is not None
+            rows = [a if s else _row(a) for a, s in zip(avals, shared, strict=True)]
+            cts = [
+                _for_first(ct, axis) if s and ct is not None else ct
+                for ct, s in zip(cts, shared, strict=True)
+            ]
 
             def present(residuals: Any, given_cts: Flat) -> Flat:
                 found = self.backward(residuals, _spread(given_cts, cts), rows)
@@ -252,13 +347,8 @@ class CustomVJP(CustomFunction):
                 _unbatch(next(results), d) if g else None for g, d in zip(given, dims, strict=True)
             ]
 
-        return CustomVJP(
-            self.name,
-            lambda *xs: list(run(*xs)),
-            forward,
-            backward,
-            self.optimize_remat,
-        )
+        new = CustomVJP(self.name, run, forward, backward, self.optimize_remat)
+        return new
 
     def jvp(self, trace: Any, args: Sequence[Any]) -> Flat:
         primals, tangents = trace.split(args)
@@ -286,6 +376,10 @@ class CustomVJP(CustomFunction):
         return trace.record(CustomTapeEntry, (pull_back,), nodes, outs, mask, avals)
 
 
+def _row(aval: ShapedArray) -> ShapedArray:
+    return aval.update(shape=aval.shape[1:])
+
+
 def forward_mode_error(name: str) -> TypeError:
     """The error for forward-mode differentiation of a custom_vjp function."""
     return TypeError(
@@ -311,8 +405,6 @@ def _linearize_custom_vjp(call: Jaxpr, mask: tuple, instantiate: tuple | None) -
     params = call.eqns[0].params
     custom, num_consts = params["custom"], params["num_consts"]
     _refuse_perturbed_consts([True if m else None for m in mask[:num_consts]], custom)
-    from covector._tree.registry import dispatch_registry
-
     trace = StageTrace(embed_constants=True, name=custom.name)
     with staging(trace):
         inputs = [trace.new_input(a) for a in call.in_avals]
@@ -350,8 +442,6 @@ def _linearize_custom_vjp(call: Jaxpr, mask: tuple, instantiate: tuple | None) -
 
 def _forward_as_one(call: Jaxpr, mask: tuple, inputs: Flat) -> tuple[Flat, Flat, Any]:
     """The outputs, residuals, and the residuals' tree, by one equation that knows the function."""
-    from covector._tree.registry import dispatch_registry
-
     params = call.eqns[0].params
     custom, num_consts = params["custom"], params["num_consts"]
     tree: Any = None
@@ -418,7 +508,7 @@ def _prune_remat_opt(eqn: Equation, used: Sequence[bool]) -> Equation:
 
 def _batch_remat_opt(
     axis: BatchAxis, args: Flat, dims: tuple, *, fun: Jaxpr, fwd: Jaxpr, name: str
-) -> tuple[Flat, list[int]]:
+) -> tuple[Flat, list[int | None]]:
     fun, fwd = [batch(p, axis, dims, (0,) * len(p.out_avals)).jaxpr for p in (fun, fwd)]
     return remat_opt_p.bind(*args, fun=fun, fwd=fwd, name=name), [0] * len(fwd.out_avals)
 
