@@ -302,6 +302,6 @@ ELSEWHERE = {
     "parallel/test_pmap.py": {"pmap": "pmap"},
     "parallel/test_ragged.py": {"ragged_all_to_all": "ragged_all_to_all_p"},
     "random/test_bits_equal.py": {"threefry2x32": "bits", "drawn": "bits"},
-    "random/test_families_equal.py": {"random_gamma": "gamma"},
+    "random/test_families_equal.py": {"random_gamma": "gamma", "unfenced": "gamma"},
     "random/test_keys_reuse.py": {"random_use": "KeyReuseError", "random_clone": "clone"},
 }
