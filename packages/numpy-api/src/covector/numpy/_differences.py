@@ -290,7 +290,7 @@ def unwrap(
     half = length // 2 if integers else length / 2
     axis = canonical_axis(axis, typeof(p).ndim)
     if not typeof(p).size:
-        return p
+        return asarray(p)
     steps = _neighbours(p, axis=axis)
     moved = remainder(steps + half, length) - half
     at_edge = (moved == -half) & (steps > 0)

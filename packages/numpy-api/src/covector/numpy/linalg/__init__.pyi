@@ -1,0 +1,33 @@
+"""The names of `__init__.py`, for type checkers. A test writes it."""
+
+from covector.numpy.linalg._decompositions import cholesky as cholesky
+from covector.numpy.linalg._decompositions import cond as cond
+from covector.numpy.linalg._decompositions import eig as eig
+from covector.numpy.linalg._decompositions import eigh as eigh
+from covector.numpy.linalg._decompositions import eigvals as eigvals
+from covector.numpy.linalg._decompositions import eigvalsh as eigvalsh
+from covector.numpy.linalg._decompositions import lstsq as lstsq
+from covector.numpy.linalg._decompositions import matrix_rank as matrix_rank
+from covector.numpy.linalg._decompositions import pinv as pinv
+from covector.numpy.linalg._decompositions import qr as qr
+from covector.numpy.linalg._decompositions import svd as svd
+from covector.numpy.linalg._decompositions import svdvals as svdvals
+from covector.numpy.linalg._norms import matrix_norm as matrix_norm
+from covector.numpy.linalg._norms import norm as norm
+from covector.numpy.linalg._norms import vector_norm as vector_norm
+from covector.numpy.linalg._products import cross as cross
+from covector.numpy.linalg._products import diagonal as diagonal
+from covector.numpy.linalg._products import matmul as matmul
+from covector.numpy.linalg._products import matrix_power as matrix_power
+from covector.numpy.linalg._products import matrix_transpose as matrix_transpose
+from covector.numpy.linalg._products import multi_dot as multi_dot
+from covector.numpy.linalg._products import outer as outer
+from covector.numpy.linalg._products import tensordot as tensordot
+from covector.numpy.linalg._products import trace as trace
+from covector.numpy.linalg._products import vecdot as vecdot
+from covector.numpy.linalg._solving import det as det
+from covector.numpy.linalg._solving import inv as inv
+from covector.numpy.linalg._solving import slogdet as slogdet
+from covector.numpy.linalg._solving import solve as solve
+from covector.numpy.linalg._solving import tensorinv as tensorinv
+from covector.numpy.linalg._solving import tensorsolve as tensorsolve

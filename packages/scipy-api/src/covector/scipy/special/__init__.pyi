@@ -1,0 +1,33 @@
+"""The names of `__init__.py`, for type checkers. A test writes it."""
+
+from covector.scipy.special._box_cox import boxcox as boxcox
+from covector.scipy.special._box_cox import boxcox1p as boxcox1p
+from covector.scipy.special._entropy import entr as entr
+from covector.scipy.special._entropy import kl_div as kl_div
+from covector.scipy.special._entropy import rel_entr as rel_entr
+from covector.scipy.special._entropy import xlog1py as xlog1py
+from covector.scipy.special._entropy import xlogy as xlogy
+from covector.scipy.special._error_function import erf as erf
+from covector.scipy.special._error_function import erfc as erfc
+from covector.scipy.special._error_function import erfinv as erfinv
+from covector.scipy.special._gamma import beta as beta
+from covector.scipy.special._gamma import betaln as betaln
+from covector.scipy.special._gamma import digamma as digamma
+from covector.scipy.special._gamma import factorial as factorial
+from covector.scipy.special._gamma import gamma as gamma
+from covector.scipy.special._gamma import gammaln as gammaln
+from covector.scipy.special._gamma import gammasgn as gammasgn
+from covector.scipy.special._gamma_family import comb as comb
+from covector.scipy.special._gamma_family import loggamma as loggamma
+from covector.scipy.special._gamma_family import multigammaln as multigammaln
+from covector.scipy.special._gamma_family import poch as poch
+from covector.scipy.special._gamma_family import polygamma as polygamma
+from covector.scipy.special._gamma_family import zeta as zeta
+from covector.scipy.special._logistic import expit as expit
+from covector.scipy.special._logistic import log_softmax as log_softmax
+from covector.scipy.special._logistic import logit as logit
+from covector.scipy.special._logistic import logsumexp as logsumexp
+from covector.scipy.special._logistic import softmax as softmax
+from covector.scipy.special._normal import log_ndtr as log_ndtr
+from covector.scipy.special._normal import ndtr as ndtr
+from covector.scipy.special._normal import ndtri as ndtri
