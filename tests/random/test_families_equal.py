@@ -220,9 +220,11 @@ def test_x64(oracle):
 
 def test_other_implementations(oracle):
     """Whose keys may all draw from the first one when mapped: elements are drawn one by one."""
-    key = "random.key(3, impl='rbg')"
-    calls = [f"beta({key}, 0.7, 2., (5,))", f"binomial({key}, 100, .3, (5,))"]
-    compare(oracle, calls)
+    calls = []
+    for name in ("rbg", "unsafe_rbg"):
+        key = f"random.key(3, impl='{name}')"
+        calls += [f"beta({key}, 0.7, 2., (5,))", f"f({key}, 3., 4., (5,))"]
+    compare(oracle, [*calls, f"binomial({key.replace('unsafe_', '')}, 100, .3, (5,))"])
 
 
 def test_infinite_means():

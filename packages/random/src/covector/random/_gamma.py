@@ -120,7 +120,10 @@ def draw_gamma(source: Source, shape: Shape, a: Any, *, log_space: bool = False)
 def draw_gamma_pair(
     sources: list[Source], shape: Shape, parameters: tuple[Any, Any], *, log_space: bool
 ) -> list[Any]:
-    """What `draw_gamma` draws from two sources, in one loop."""
+    """What `draw_gamma` draws from two sources; of Threefry's keys, in one loop."""
+    if sources[0].implementation is not THREEFRY:  # under vmap, others may draw something else
+        pairs = zip(sources, parameters, strict=True)
+        return [draw_gamma(source, shape, a, log_space=log_space) for source, a in pairs]
     a = [x if typeof(x).shape == shape else lax.broadcast_in_dim(x, shape, ()) for x in parameters]
     implementation = sources[0].implementation
     keys = lax.stack([source.data for source in sources])
