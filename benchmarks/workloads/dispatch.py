@@ -18,7 +18,7 @@ reciprocal rint roots round shape sign signbit sin sinc sinh size sort sqrt squa
 tan tanh trapezoid trim_zeros trunc unique unwrap vander var zeros_like
 """
 BINARY = """
-add allclose append arctan2 array_equal concat convolve copysign correlate divide divmod dot equal
+add allclose append arctan2 array_equal convolve copysign correlate divide divmod dot equal
 float_power floor_divide fmax fmin fmod greater greater_equal heaviside hypot inner isclose isin
 kron less less_equal logaddexp logaddexp2 logical_and logical_or logical_xor matmul maximum minimum
 mod multiply nextafter not_equal outer polyadd polymul polysub polyval power remainder searchsorted
@@ -40,7 +40,8 @@ array_split(x,2) split(x,3) hsplit(x,3) meshgrid(x,y) ix_(n,n) isscalar(x) resul
 OF_MATRICES = """
 fliplr(m) flipud(m) rot90(m) transpose(m) swapaxes(m,0,1) moveaxis(m,0,1) rollaxis(m,1)
 matrix_transpose(m) permute_dims(m,(1,0)) diagonal(m) trace(m) tril(m) triu(m) tensordot(m,m)
-einsum('ij,jk',m,m) vsplit(m,3) unstack(m) matvec(m,x) vecmat(x,m) fill_diagonal(m,1.0,inplace=False)
+einsum('ij,jk',m,m) vsplit(m,3) unstack(m) matvec(m,x) vecmat(x,m)
+fill_diagonal(m,1.0,inplace=False)
 diag_indices_from(m) tril_indices_from(m) linalg.norm(m) linalg.inv(m) linalg.det(m)
 linalg.slogdet(m) linalg.solve(m,x) linalg.cholesky(m) linalg.eigh(m) linalg.eigvalsh(m)
 linalg.svd(m) linalg.qr(m) linalg.pinv(m) linalg.matrix_power(m,2) linalg.matrix_rank(m)
@@ -57,7 +58,8 @@ array([1.0,2.0]) asarray(v) fromfunction(jnp.add,(2,2)) broadcast_shapes((3,),(1
 """
 METHODS = """
 -x abs(x) x+1 1-x x*2.0 x/y x//y x%y x**2 x**0.5 x@y x<y x==y n&n ~n n<<1 x.T x[-1] x[::2] x[None]
-x[n] x[b] m[1,2] m[:,1] m[n,n] x.at[1].add(2.0) x.at[n].set(y) x.sum() x.mean() x.max() x.reshape(-1)
+x[n] x[b] m[1,2] m[:,1] m[n,n] x.at[1].add(2.0) x.at[n].set(y) x.sum() x.mean() x.max()
+x.reshape(-1)
 x.astype(int) x.ravel() x.flatten() x.copy() x.item(0) x.tolist() x.dot(y) x.round() x.clip(0,1)
 x.argsort() x.std() float(x[1]) len(x) list(x) m.T m.trace() m.diagonal() m.transpose(1,0) x.shape
 x.real x.nbytes x.astype('float16') divmod(x,y) x.view(int) x.repeat(2) x.take(1) x.any()

@@ -16,8 +16,9 @@ jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 x, m = jnp.arange(3.0), jnp.eye(3)
 results = [
     x + x, x * 2, x - 1, x / 2, x**2, -x, x > 1, x @ x, m.T, x[0], x[1:], x.at[0].set(1.0),
-    jnp.sum(x), jnp.mean(x), jnp.max(x), jnp.exp(x), jnp.sin(x), jnp.sqrt(x), jnp.where(x > 1, x, 0),
-    jnp.dot(m, x), jnp.concatenate([x, x]), jnp.stack([x, x]), jnp.linspace(0, 1, 3), jnp.argmax(x),
+    jnp.sum(x), jnp.mean(x), jnp.max(x), jnp.exp(x), jnp.sin(x), jnp.sqrt(x), jnp.dot(m, x),
+    jnp.where(x > 1, x, 0), jnp.concatenate([x, x]), jnp.stack([x, x]), jnp.linspace(0, 1, 3),
+    jnp.argmax(x),
     jnp.sort(x), jnp.cumsum(x), jnp.clip(x, 0, 1), x.reshape(3, 1), jnp.maximum(x, 1), jnp.var(x),
 ]
 print(sum(float(jnp.sum(r)) for r in results if r.dtype == x.dtype))
