@@ -147,6 +147,7 @@ ERRORS = [
     "KS.at[0].add(K)",
     "lax.cond(True, random.key_data, lambda k: k, K)",
     "jnp.sum(KS)",
+    "jnp.max(K)",
     "jnp.sort(KS)",
     "jnp.stack([KS, jnp.zeros(3, jnp.uint32)])",
     "jnp.where(True, K, 1)",

@@ -90,6 +90,8 @@ def reduction(row: _Reduction) -> Callable[..., Any]:
         promote_integers: bool = True,
     ) -> Any:
         check_arraylike(row.name, a)
+        if dtypes.is_extended(typeof(a).dtype):
+            raise TypeError(f"{row.name} does not accept operands of dtype {typeof(a).dtype}.")
         axes = canonical_axes(axis, typeof(a).ndim)
         _check_identity(row, typeof(a).shape, axes, initial, where)
         result_dtype = dtype or row.dtype(typeof(a).dtype, promote_integers)
