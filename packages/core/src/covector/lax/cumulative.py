@@ -346,7 +346,16 @@ def _logaddexp(x: Any, y: Any) -> Any:
     larger, smaller = lax.max(x, y), lax.min(x, y)
     gap = lax.sub(smaller, larger)
     both = lax.add(larger, lax.log1p(lax.exp(gap)))
+    if dtypes.is_complex(both.dtype):
+        both = _principal(both)
     return lax.select(lax.ne(gap, gap), lax.add(x, y), both)  # infinities of one sign, and nan
+
+
+def _principal(logarithm: Any) -> Any:
+    """The logarithm of the same complex number whose imaginary part is between -pi and pi."""
+    angle, turn = lax.imag(logarithm), lax.full_like(lax.imag(logarithm), 2 * np.pi)
+    turns = lax.round(lax.div(angle, turn), lax.RoundingMethod.TO_NEAREST_EVEN)
+    return lax.complex(lax.real(logarithm), lax.sub(angle, lax.mul(turns, turn)))
 
 
 # --- the table -----------------------------------------------------------------------------------
