@@ -97,6 +97,8 @@ def test_same_operand_twice():
 def test_result_dtypes(oracle, x64):
     """Every pair of dtypes: the result's dtype, or an error."""
     names = [n for n in dtypes.DTYPES if x64 or "64" not in n or n == "complex64"]
+    # XLA has no one-bit arrays; the oracle finds a type for some products of them.
+    names = [n for n in names if n not in ("int1", "uint1")]
     body = """
 import ml_dtypes
 def of(a, b):

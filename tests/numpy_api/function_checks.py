@@ -250,8 +250,10 @@ def cast(x: np.ndarray, dtype: str) -> np.ndarray:
     """An operand in another dtype: not only of numbers that all dtypes have."""
     if dtype == "bool":
         return x > 0
+    if x.dtype.kind == "c":
+        return x
     if dtype == "int32":
-        return np.round(2 * x).astype(np.int32) if x.dtype.kind == "f" else x
+        return np.round(2 * np.nan_to_num(x)).astype(np.int32) if x.dtype.kind == "f" else x
     if dtype == "complex64":
         return (x + 0.3j * np.roll(x, 1)).astype(np.complex64) if x.dtype.kind == "f" else x
     return x.astype(dtype if dtype != "bfloat16" else ml_dtypes.bfloat16)

@@ -25,7 +25,7 @@ jnp.rollaxis(m,1) jnp.atleast_2d(x) jnp.append(x,x) jnp.block([x,x]) jnp.unstack
 jnp.resize(x,(2,2)) jnp.trace(m) jnp.diagonal(m) jnp.diag_indices(3) jnp.linalg.norm(m)
 jnp.linalg.cond(m) jnp.linalg.cholesky(m) jnp.linalg.inv(m) jnp.linalg.matrix_power(m,2)
 jnp.linalg.matrix_rank(m)
-jnp.linalg.tensorsolve(m,x) jnp.ptp(x) jnp.broadcast_arrays(x,m)
+jnp.linalg.tensorsolve(m,x) jnp.broadcast_arrays(x,m)
 """
 
 

@@ -170,7 +170,6 @@ def test_errors(oracle):
             jnp.sum(f, out=f)
             jnp.sum(f, axis=1.0)
             jnp.var(f, ddof=1, correction=1)
-            jnp.argmax(c)
             jnp.argmax(f, axis=(0, 1))
             jnp.cumulative_sum(f)
             jnp.cumsum(f, axis=2)

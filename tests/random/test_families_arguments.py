@@ -53,7 +53,7 @@ ERRORS = {
     "orthogonal(KEY, 2, m=-1)": "must not be negative",
     "ball(KEY, 3.)": "float",
     "ball(KEY, -1)": "d must not be negative, got -1",
-    "ball(KEY, 3, jnp.ones(3), (2,))": "p must be a scalar",
+    "ball(KEY, 3, jnp.ones(3), (2,))": "p must broadcast to the result's shape (2,)",
 }
 
 

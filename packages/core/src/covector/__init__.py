@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import covector.core as core
     import covector.custom_batching as custom_batching
     import covector.custom_derivatives as custom_derivatives
+    import covector.dlpack as dlpack
     import covector.dtypes as dtypes
     import covector.errors as errors
     import covector.image as image
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from covector._run.client import local_devices as local_devices
     from covector._run.client import process_count as process_count
     from covector._run.client import process_index as process_index
+    from covector._run.memory import memory as memory
     from covector._trace.caches import clear_caches as clear_caches
     from covector._trace.trace import typeof as typeof
     from covector.ad_checkpoint import checkpoint as checkpoint

@@ -346,7 +346,6 @@ _LAZY_ATTRIBUTES = frozenset(
         "mean",
         "min",
         "nonzero",
-        "partition",
         "prod",
         "ptp",
         "ravel",
@@ -365,6 +364,8 @@ _LAZY_ATTRIBUTES = frozenset(
         "transpose",
         "var",
         "view",
+        "byteswap",
+        "tobytes",
         "__array_namespace__",
         "__array_ufunc__",
     ]

@@ -367,16 +367,21 @@ def any(
     return _any(a, None, where, axis=hashable_axes(axis), keepdims=keepdims)
 
 
-@library_function(operands=("a",))
 def ptp(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool = False) -> Array:
     """The distance from the smallest to the largest element along axes.
 
     >>> print(jnp.ptp(jnp.array([3, 1, 7])))
     6
     """
+    check_no_out("ptp", out)
+    return _ptp(a, hashable_axes(axis), keepdims)
+
+
+@library_function(operands=("a",))
+def _ptp(a: Any, axis: Axes, keepdims: bool) -> Any:
     from covector.numpy._arithmetic import subtract
 
-    check_no_out("ptp", out)
+    check_arraylike("ptp", a)
     return subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 

@@ -53,8 +53,10 @@ def take(
     """
     if mode is None and isinstance(indices, (int, np.ndarray, np.generic)):
         _check_positions(a, indices, axis)
+    if out is not None:
+        check_no_out("take", out)
     # One static argument: each costs time at every call.
-    return _take(a, indices, axis, (out, mode, fill_value, unique_indices, indices_are_sorted))
+    return _take(a, indices, axis, (mode, fill_value, unique_indices, indices_are_sorted))
 
 
 def _check_positions(a: Any, indices: Any, axis: int | None) -> None:
@@ -74,8 +76,7 @@ def _flat(a: Any) -> Any:
 
 @library_function(operands=("a", "indices"))
 def _take(a: Any, indices: Any, axis: int | None, options: tuple[Any, ...]) -> Any:
-    out, mode, fill_value, unique_indices, indices_are_sorted = options
-    check_no_out("take", out)
+    mode, fill_value, unique_indices, indices_are_sorted = options
     check_arraylike("take", a, indices)
     if not dtypes.is_integer(typeof(indices).dtype):
         raise ValueError(f"take: indices must have an integer type, got {typeof(indices).dtype}.")
