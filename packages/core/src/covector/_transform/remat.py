@@ -51,8 +51,7 @@ def also_saving(jaxpr: Jaxpr, policy: Policy) -> Jaxpr:
     program = jaxpr.memo.get(key)
     if program is None:
         eqns = [_also_saving(eqn, policy) for eqn in jaxpr.eqns]
-        program = make_jaxpr_object(jaxpr.invars, eqns, jaxpr.outvars)
-        program = jaxpr.memo[key] = program
+        program = jaxpr.remember(key, make_jaxpr_object(jaxpr.invars, eqns, jaxpr.outvars))
     return program
 
 

@@ -315,11 +315,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     check_arraylike("unstack", x)
     if typeof(x).ndim == 0:
         raise ValueError("Unstack requires arrays with rank > 0, however a scalar was passed.")
-    return _unstack(x, axis=canonical_axis(axis, typeof(x).ndim))
-
-
-def _unstack(x: Any, *, axis: int) -> tuple[Any, ...]:
-    return tuple(lax.unstack(x, axis))
+    return tuple(lax.unstack(x, canonical_axis(axis, typeof(x).ndim)))
 
 
 # --- repeated ------------------------------------------------------------------------------------

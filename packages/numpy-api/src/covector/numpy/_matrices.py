@@ -135,7 +135,7 @@ def _triangle(name: str, m: Any, k: Any, lower: bool) -> Any:
 
 def _nothing(dtype: Any) -> Any:
     """The scalar 0 of a dtype, or the random key whose words are 0."""
-    return lax.full((), 0, dtype) if isinstance(dtype, dtypes.ExtendedDType) else zero(dtype)
+    return lax.full((), 0, dtype) if dtypes.is_extended(dtype) else zero(dtype)
 
 
 # --- diagonals -----------------------------------------------------------------------------------

@@ -214,10 +214,6 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
      [6 8]]
     """
     check_no_out("outer", out)
-    return _outer(a, b)
-
-
-def _outer(a: Any, b: Any) -> Any:
     check_arraylike("outer", a, b)
     a, b = promote_dtypes(a, b)
     rows, columns = typeof(a).size, typeof(b).size

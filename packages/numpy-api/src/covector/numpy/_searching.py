@@ -263,8 +263,8 @@ def compress(
         a, axis = lax.reshape(asarray(a), (typeof(a).size,)), 0
     axis = canonical_axis(axis, typeof(a).ndim)
     limit = typeof(a).shape[axis]
-    is_extended = isinstance(typeof(a).dtype, dtypes.ExtendedDType)
-    filler = None if is_extended else fill_value  # None: what stands for it among random keys
+    # None: what stands for it among random keys.
+    filler = None if dtypes.is_extended(typeof(a).dtype) else fill_value
     places = flatnonzero(condition, size=size, fill_value=limit)
     return take(a, places, axis=axis, mode="fill", fill_value=filler)
 

@@ -20,10 +20,8 @@ from covector.numpy._operands import (
     requested_dtype,
 )
 
-_STATIC = ("axis", "kind", "order", "stable", "descending")
 
-
-@library_function(static_argnames=_STATIC)
+@library_function(operands=("a",))
 def sort(
     a: ArrayLike,
     axis: int | None = -1,
@@ -64,7 +62,7 @@ def _along(a: Any, axis: int | None) -> tuple[Any, int]:
     return a, canonical_axis(axis, typeof(a).ndim)
 
 
-@library_function(static_argnames=(*_STATIC, "dtype"))
+@library_function(operands=("a",))
 def argsort(
     a: ArrayLike,
     axis: int | None = -1,
@@ -91,7 +89,7 @@ def argsort(
     return lax.rev(found, (along,)) if descending else found
 
 
-@library_function(static_argnames=("axis", "batch_size"))
+@library_function(operands=("keys",))
 def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Array:
     """The positions that sort by several keys; the last one matters most.
 
@@ -126,7 +124,7 @@ def sort_complex(a: ArrayLike) -> Array:
     return lax.sort(lax.convert_element_type(a, dtype), dimension=typeof(a).ndim - 1)
 
 
-@library_function(static_argnames=("kth", "axis"))
+@library_function(operands=("a",))
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """Elements ordered so that the k-th is in its sorted place.
 
@@ -138,7 +136,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     return _partition("partition", a, kth, axis)
 
 
-@library_function(static_argnames=("kth", "axis"))
+@library_function(operands=("a",))
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """The positions that partition ``a``. See `partition`.
 
@@ -157,7 +155,7 @@ def _partition(name: str, a: Any, kth: int, axis: int) -> Any:
     return sort(a, axis) if name == "partition" else argsort(a, axis)
 
 
-@library_function(static_argnums=1, static_argnames=("axis", "mode", "sorted"))
+@library_function(operands=("a",))
 def top_k(
     a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
 ) -> tuple[Array, Array]:

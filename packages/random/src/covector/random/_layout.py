@@ -13,6 +13,7 @@ which stops the compiler there, so that the finished numbers are transposed: 6 t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from covector import lax
@@ -48,15 +49,17 @@ def goes_last(size: int, shape: Shape) -> bool:
     return bool(shape) and math.prod(shape) < _SHORT <= size
 
 
-drawn_p = Primitive(
-    "drawn",
-    abstract=lambda aval: aval,
-    lower=lambda ctx, args, in_avals, out_avals: list(args),
-    jvp=LINEAR,
-    transpose=lambda ct, x: [ct],
-    batch=lambda axis, args, dims: (_batch_drawn(axis, args[0], dims[0]), dims[0]),
-    elementwise=True,
-)
+def _identity(name: str, batched: Callable[[Any, Any, int], Any], **options: Any) -> Primitive:
+    """A primitive that gives its operand: what it means is how it is batched, and its name."""
+    return Primitive(
+        name,
+        abstract=lambda aval: aval,
+        lower=lambda ctx, args, in_avals, out_avals: list(args),
+        jvp=LINEAR,
+        transpose=lambda ct, x: [ct],
+        batch=lambda axis, args, dims: (batched(axis, args[0], dims[0]), dims[0]),
+        **options,
+    )
 
 
 def _batch_drawn(axis: Any, x: Any, dim: int) -> Any:
@@ -66,16 +69,11 @@ def _batch_drawn(axis: Any, x: Any, dim: int) -> Any:
     return lax.optimization_barrier(x) if last else drawn_p.bind(x)
 
 
+drawn_p = _identity("drawn", _batch_drawn, elementwise=True)
+
 # Its operand stays in one kernel with what is made of it, whatever the fusion fences say: for the
 # roundings of fused multiplications and additions are those of `jax.random` only then.
-unfenced_p = Primitive(
-    "unfenced",
-    abstract=lambda aval: aval,
-    lower=lambda ctx, args, in_avals, out_avals: list(args),
-    jvp=LINEAR,
-    transpose=lambda ct, x: [ct],
-    batch=lambda axis, args, dims: (unfenced_p.bind(args[0]), dims[0]),
-)
+unfenced_p = _identity("unfenced", lambda axis, x, dim: unfenced_p.bind(x))
 
 
 def from_work_shape(x: Any, shape: Shape) -> Any:

@@ -289,10 +289,6 @@ def matrix_rank(
     1
     """
     rtol = tol if rtol is None else rtol
-    return _matrix_rank(M, rtol, hermitian=bool(hermitian))
-
-
-def _matrix_rank(M: Any, rtol: Any, *, hermitian: bool) -> Any:
     check_arraylike("matrix_rank", M)
     if typeof(M).ndim < 2:
         return _reductions.any(M != 0).astype(dtypes.canonicalize_dtype("int64"))
